@@ -1,0 +1,204 @@
+// What the checker found, as plain data: the one thing that crosses from interpose/ to report/.
+// Nothing here knows verbs, locks or I/O. Times are seconds; ages are seconds at the moment of the finding.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace rdmacheck {
+
+// Only errors change an exit status (contract: "Severities").
+enum class Severity : uint8_t { kNote, kWarning, kError };
+
+// One value a rule, in the order of rules.def.
+enum class Rule : uint8_t {
+#define RDMACHECK_RULE(name, id, severity, title) name,
+#include "report/rules.def"
+#undef RDMACHECK_RULE
+};
+
+struct RuleInfo {
+  const char* id;     // what suppressions, JSON and docs/rules.md use; never changes its meaning
+  Severity severity;  // the usual one; a finding may carry another (strict, busy-destroy)
+  const char* title;
+};
+
+// The row of rules.def. Never fails.
+const RuleInfo& InfoOf(Rule rule);
+// Every rule's id, in the order of rules.def.
+std::vector<std::string_view> AllRuleIds();
+const char* NameOf(Severity severity);  // "note", "warning", "error"
+
+// One frame of a stack. `module` and `offset` always hold what could be seen when the stack was first taken;
+// function, file and line are filled in by a Symbolizer, and stay empty where nothing is known.
+struct Frame {
+  std::string function;
+  std::string file;
+  int line = 0;
+  std::string module;    // path of the loaded file; empty if the address lay in none
+  uint64_t offset = 0;   // address minus load base: what addr2line wants
+  std::string build_id;  // lower-case hex, or empty
+};
+
+enum class StackRole : uint8_t { kHere, kCreated, kDestroyed, kClosed, kEventTaken, kOtherThread };
+const char* NameOf(StackRole role);
+
+// Stacks are named by their number in the stack depot; a FrameSource turns a number into frames.
+using StackId = uint32_t;
+inline constexpr StackId kNoStack = 0;
+
+struct StackRef {
+  StackRole role = StackRole::kHere;
+  StackId id = kNoStack;
+};
+
+class FrameSource {
+ public:
+  virtual ~FrameSource() = default;
+  // Frames of a stack, innermost first, our own left out; empty for kNoStack or an unknown number.
+  virtual std::vector<Frame> FramesOf(StackId id) = 0;
+};
+
+// A number a user knows an object by. `hex` says how people read it (lkey, addr).
+struct Number {
+  const char* name = "";
+  uint64_t value = 0;
+  bool hex = false;
+};
+
+// The last call on (or for) an object that failed.
+struct FailedCall {
+  std::string verb;     // empty: none failed
+  int result = 0;       // an errno value
+  double time = 0;      // seconds since the epoch
+};
+
+struct ThreadRef {
+  int tid = 0;
+  std::string name;
+  bool exited = false;  // the thread was gone when the finding was made
+};
+
+struct ObjectRef {
+  std::string kind;                   // contract: "Kinds"
+  uint64_t serial = 0;                // counts every object of the process from 1; never used again
+  std::string device;                 // "rxe0"; empty where there is none
+  std::vector<Number> numbers;
+  double age = 0;                     // since its creation
+  std::string origin;                 // "created", "imported", "opened", "unknown" (born where we do not look) …
+  std::string owner;                  // library that made it for itself ("librdmacm"), or empty: the program
+  ThreadRef thread;                   // that created it
+  StackId created = kNoStack;
+  uint64_t bytes = 0;                 // memory it pins or holds, where known (an MR's length)
+  FailedCall last_failed_call;
+  std::string remark;                 // e.g. "its QP is in ERR", "destroy refused and never retried"
+};
+
+enum class Role : uint8_t { kChild, kParent, kContext, kHolder };
+const char* NameOf(Role role);
+
+struct Related {
+  Role role = Role::kChild;
+  ObjectRef object;
+};
+
+// Objects of one kind and one creating stack, as a count.
+struct Group {
+  std::string kind;
+  uint64_t count = 0;
+  StackId stack = kNoStack;
+  uint64_t bytes = 0;
+  ObjectRef oldest;
+};
+
+// One bar of a timeline (findings about events): a get, ack, create, destroy … with its thread and both ends.
+struct TimelineEntry {
+  std::string what;    // the verb, or "fatal"
+  ThreadRef thread;
+  double begin = 0;    // seconds since the epoch
+  double end = 0;      // 0: still inside
+  std::string kind;    // object it was about
+  uint64_t serial = 0;
+  int result = 0;
+};
+
+struct Finding {
+  Rule rule{};
+  Severity severity = Severity::kNote;
+  std::string message;              // one sentence, no full stop needed, no addresses
+  double time = 0;                  // seconds since the epoch
+  std::string verb;                 // the call it was found in; empty at exit
+  bool has_result = false;
+  int result = 0;                   // what the call answered (an errno value), where it was already made
+  ThreadRef thread;
+  bool has_object = false;
+  ObjectRef object;
+  std::vector<Related> related;
+  std::vector<StackRef> stacks;
+  uint64_t count = 1;               // objects (leaks) or occurrences
+  uint64_t bytes = 0;
+  std::vector<Group> groups;        // create-failed: what this process holds
+  std::vector<std::string> hints;   // further sentences for the text: advice, what is not known
+  std::vector<TimelineEntry> timeline;
+  std::string suppressed_by;        // the suppression line that matched; then it is only counted
+};
+
+// One group of live objects: equal kind, device and creating stack.
+struct AliveGroup {
+  std::string kind;
+  std::string device;
+  uint64_t count = 0;
+  uint64_t bytes = 0;
+  StackId stack = kNoStack;
+  std::vector<ObjectRef> objects;   // at most kMaxListedObjects
+  FailedCall last_failed_call;
+};
+inline constexpr size_t kMaxListedObjects = 1000;
+
+struct KindCount {
+  std::string kind;
+  uint64_t created = 0, destroyed = 0, alive = 0;
+};
+
+// A creating stack that grew: created/destroyed/alive for the process's life.
+struct Growth {
+  std::string kind;
+  StackId stack = kNoStack;
+  uint64_t created = 0, destroyed = 0, alive = 0;
+};
+
+// Everything a report says besides its findings.
+struct ProcessInfo {
+  int pid = 0, ppid = 0;
+  std::string exe, host, rank;
+  double started = 0, ended = 0;    // seconds since the epoch; ended 0 while it runs
+  int exit_status = -1;             // -1: not known (yet)
+};
+
+struct EnvironmentInfo {
+  std::string libibverbs;           // path and version nodes, e.g. "/usr/lib/…/libibverbs.so.1.14.44.0"
+  std::string librdmacm;            // empty: not in the process
+  bool disassoc_destroy = false;    // as libibverbs read it
+  uint32_t hooks_plt = 0, hooks_slots = 0, hooks_dlsym = 0;
+  std::vector<std::string> unwatched;  // sentences
+};
+
+struct Summary {
+  uint64_t errors = 0, warnings = 0, notes = 0, suppressed = 0;
+  std::vector<KindCount> kinds;
+  std::vector<Growth> growth;       // stacks with more than 1,000 live objects or 90 % of a kind
+};
+
+struct Report {
+  ProcessInfo process;
+  EnvironmentInfo environment;
+  Summary summary;
+  std::vector<Finding> findings;
+  std::vector<AliveGroup> alive;
+};
+
+}  // namespace rdmacheck
