@@ -1,0 +1,219 @@
+#include "report/sink.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <initializer_list>
+#include <utility>
+
+#include "report/cat.h"
+#include "report/errno_name.h"
+#include "report/quiet_scope.h"
+
+namespace rdmacheck {
+namespace {
+
+// How long a full pipe or terminal that is set to not block may keep us waiting, in all.
+constexpr int kPatienceMs = 2000;
+
+int WriteAll(int fd, std::string_view text) {
+  int patience = kPatienceMs;
+  while (!text.empty()) {
+    const ssize_t n = write(fd, text.data(), text.size());
+    if (n >= 0) {
+      text.remove_prefix(static_cast<size_t>(n));
+    } else if (errno == EAGAIN && patience > 0) {
+      pollfd ready = {fd, POLLOUT, 0};
+      poll(&ready, 1, std::min(patience, 100));
+      patience -= 100;
+    } else if (errno != EINTR) {
+      return errno;
+    }
+  }
+  return 0;
+}
+
+// Opens, writes, closes. O_NONBLOCK so that a FIFO that nobody reads fails instead of stopping the program.
+int WriteThrough(const char* path, int flags, std::string_view text) {
+  const int fd = open(path, flags | O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
+  if (fd < 0) return errno;
+  const int error = WriteAll(fd, text);
+  // NFS and quotas tell of a failed write only here.
+  return close(fd) != 0 && error == 0 && errno != EINTR ? errno : error;
+}
+
+std::string ReadLink(const char* path) {
+  char target[PATH_MAX];
+  const ssize_t n = readlink(path, target, sizeof(target));
+  return n > 0 ? std::string(target, static_cast<size_t>(n)) : std::string();
+}
+
+std::string WithoutSlashes(std::string value) {
+  std::replace(value.begin(), value.end(), '/', '_');
+  return value;
+}
+
+}  // namespace
+
+PathValues CurrentPathValues() {
+  const QuietScope quiet;
+  PathValues values;
+  const std::string exe = ReadLink("/proc/self/exe");
+  values.program = exe.substr(exe.rfind('/') + 1);
+  char host[HOST_NAME_MAX + 1] = "";
+  if (gethostname(host, sizeof(host) - 1) == 0) values.host = host;
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+    const char* rank = getenv(name);
+    if (rank != nullptr && *rank != '\0') {
+      values.rank = rank;
+      break;
+    }
+  }
+  return values;
+}
+
+std::string ExpandPath(std::string_view pattern, const PathValues& values, int pid,
+                       std::vector<std::string>* complaints) {
+  std::string path;
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i] != '%') {
+      path += pattern[i];
+      continue;
+    }
+    const char what = i + 1 < pattern.size() ? pattern[i + 1] : '\0';
+    ++i;
+    switch (what) {
+      case 'p':
+        Append(&path, pid);
+        break;
+      case 'e':
+        path += values.program.empty() ? "unknown" : WithoutSlashes(values.program);
+        break;
+      case 'h':
+        path += values.host.empty() ? "unknown" : WithoutSlashes(values.host);
+        break;
+      case 'r':
+        path += values.rank.empty() ? "norank" : WithoutSlashes(values.rank);
+        break;
+      case '%':
+        path += '%';
+        break;
+      default:
+        --i;
+        path += '%';
+        if (complaints != nullptr) {
+          complaints->push_back(Cat("'", pattern.substr(i, 2), "' in the path '", pattern,
+                                    "' is no known sequence (%p, %e, %h, %r, %%) and stays as it is"));
+        }
+    }
+  }
+  return path;
+}
+
+int ReplaceFile(const std::string& path, std::string_view bytes) {
+  const QuietScope quiet;
+  struct stat target = {};
+  const bool exists = stat(path.c_str(), &target) == 0;
+  if (exists && S_ISDIR(target.st_mode)) return EISDIR;
+  if (exists && !S_ISREG(target.st_mode)) return WriteThrough(path.c_str(), 0, bytes);
+
+  // Through a symbolic link, the file behind it is replaced, not the link.
+  std::string real_path = path;
+  if (char* resolved = exists ? realpath(path.c_str(), nullptr) : nullptr) {
+    real_path = resolved;
+    free(resolved);
+  }
+  static std::atomic<unsigned> counter{0};
+  for (int tries = 0;; ++tries) {
+    const std::string temporary = Cat(real_path, ".", getpid(), "-", counter.fetch_add(1), ".tmp");
+    // O_EXCL: never through a link that somebody laid in a folder that all may write.
+    int error = WriteThrough(temporary.c_str(), O_CREAT | O_EXCL, bytes);
+    if (error == EEXIST && tries < 100) continue;  // left by a process that had our pid
+    if (error == 0 && rename(temporary.c_str(), real_path.c_str()) == 0) return 0;
+    if (error == 0) error = errno;
+    if (error != EEXIST) unlink(temporary.c_str());
+    return error;
+  }
+}
+
+Sink::Stream::Stream(int fd) : fd_(fd), open_(false) {
+  const QuietScope quiet;
+  struct stat now = {};
+  if (fstat(fd, &now) != 0) return;
+  open_ = true;
+  device_ = now.st_dev;
+  inode_ = now.st_ino;
+  const std::string name = ReadLink(Cat("/proc/self/fd/", fd).c_str());
+  if (!name.empty() && name.front() == '/') path_ = name;
+}
+
+bool Sink::Stream::IsSameFile(int fd) const {
+  struct stat now = {};
+  return fstat(fd, &now) == 0 && now.st_dev == device_ && now.st_ino == inode_;
+}
+
+int Sink::Stream::Write(std::string_view text) const {
+  if (!open_) return EBADF;
+  if (IsSameFile(fd_)) return WriteAll(fd_, text);
+  if (path_.empty()) return EBADF;
+  const int fd = open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  if (fd < 0) return errno;
+  const int error = IsSameFile(fd) ? WriteAll(fd, text) : EBADF;
+  close(fd);
+  return error;
+}
+
+Sink::Sink(std::string_view log_path, std::string_view json_path, PathValues values)
+    : place_(log_path == "stderr" || log_path.empty() ? Place::kStderr
+             : log_path == "stdout"                   ? Place::kStdout
+                                                      : Place::kFile),
+      log_pattern_(log_path.empty() ? "stderr" : log_path),
+      json_pattern_(json_path),
+      values_(std::move(values)),
+      stdout_(STDOUT_FILENO),
+      stderr_(STDERR_FILENO) {
+  ExpandPath(log_pattern_, values_, 0, &complaints_);
+  ExpandPath(json_pattern_, values_, 0, &complaints_);
+}
+
+std::string Sink::LogPath() const { return ExpandPath(log_pattern_, values_, getpid(), nullptr); }
+std::string Sink::JsonPath() const { return ExpandPath(json_pattern_, values_, getpid(), nullptr); }
+
+void Sink::WriteToStderr(std::string_view text) {
+  if (stderr_.Write(text) != 0) lost_texts_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void Sink::WriteText(std::string_view text) {
+  if (text.empty()) return;
+  const QuietScope quiet;
+  if (place_ == Place::kStderr) return WriteToStderr(text);
+  const std::string path = LogPath();
+  const int error =
+      place_ == Place::kStdout ? stdout_.Write(text) : WriteThrough(path.c_str(), O_CREAT | O_APPEND, text);
+  if (error == 0) return;
+  if (!told_fallback_.exchange(true)) {
+    WriteToStderr(Cat("==", getpid(), "==rdmacheck: cannot write the report to ", path, ": ", ErrnoText(error),
+                      "; it goes to standard error\n"));
+  }
+  WriteToStderr(text);
+}
+
+void Sink::Tell(std::string_view sentence) { WriteText(Cat("==", getpid(), "==rdmacheck: ", sentence, "\n")); }
+
+bool Sink::ReplaceAndTell(const std::string& path, std::string_view document) {
+  const int error = ReplaceFile(path, document);
+  if (error != 0) Tell(Cat("cannot write ", path, ": ", ErrnoText(error)));
+  return error == 0;
+}
+
+bool Sink::ReplaceJson(std::string_view document) { return has_json() && ReplaceAndTell(JsonPath(), document); }
+
+}  // namespace rdmacheck
