@@ -1,0 +1,151 @@
+#include "report/elf_file.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace rdmacheck {
+namespace {
+
+constexpr unsigned char kOurByteOrder = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
+
+std::string_view NameAt(std::string_view names, size_t at) {
+  if (at >= names.size()) return {};
+  names.remove_prefix(at);
+  return names.substr(0, names.find('\0'));
+}
+
+}  // namespace
+
+ElfFile::ElfFile(const std::string& path) : fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)) {
+  struct stat info = {};
+  if (fd_ < 0 || fstat(fd_, &info) != 0 || !S_ISREG(info.st_mode)) return;
+  file_size_ = static_cast<uint64_t>(info.st_size);
+  Elf64_Ehdr header;
+  if (!Read(0, &header, sizeof(header)) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+      header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != kOurByteOrder) {
+    return;
+  }
+  ok_ = true;
+  if (header.e_shentsize != sizeof(Elf64_Shdr)) return;
+  // Files with very many sections keep the true counts in the first one.
+  uint64_t count = header.e_shnum;
+  uint64_t names_index = header.e_shstrndx;
+  Elf64_Shdr first;
+  if ((count == 0 || names_index == SHN_XINDEX) && header.e_shoff != 0 && Read(header.e_shoff, &first, sizeof(first))) {
+    if (count == 0) count = first.sh_size;
+    if (names_index == SHN_XINDEX) names_index = first.sh_link;
+  }
+  if (count > file_size_ / sizeof(Elf64_Shdr)) return;
+  std::vector<Elf64_Shdr> headers(count);
+  if (count == 0 || !Read(header.e_shoff, headers.data(), count * sizeof(Elf64_Shdr)) || names_index >= count) return;
+  const std::string names = Bytes(headers[names_index].sh_offset, headers[names_index].sh_size);
+  for (const Elf64_Shdr& section : headers) {
+    sections_.push_back({std::string(NameAt(names, section.sh_name)), section.sh_type, section.sh_link,
+                         section.sh_flags, section.sh_offset, section.sh_type == SHT_NOBITS ? 0 : section.sh_size});
+  }
+}
+
+ElfFile::~ElfFile() {
+  if (fd_ >= 0) close(fd_);
+}
+
+bool ElfFile::Read(uint64_t offset, void* out, size_t size) const {
+  if (offset > file_size_ || size > file_size_ - offset) return false;
+  char* to = static_cast<char*>(out);
+  while (size > 0) {
+    const ssize_t n = pread(fd_, to, size, static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    to += n;
+    offset += static_cast<uint64_t>(n);
+    size -= static_cast<size_t>(n);
+  }
+  return true;
+}
+
+std::string ElfFile::Bytes(uint64_t offset, uint64_t size) const {
+  if (size > file_size_) return {};
+  std::string bytes(size, '\0');
+  return Read(offset, bytes.data(), bytes.size()) ? bytes : std::string();
+}
+
+std::string ElfFile::BuildId() const {
+  constexpr char kDigits[] = "0123456789abcdef";
+  for (const Section& section : sections_) {
+    if (section.type != SHT_NOTE) continue;
+    const std::string notes = Bytes(section.offset, section.size);
+    for (size_t at = 0; at + sizeof(Elf64_Nhdr) <= notes.size();) {
+      Elf64_Nhdr note;
+      memcpy(&note, notes.data() + at, sizeof(note));
+      const size_t name_at = at + sizeof(note);
+      const size_t id_at = name_at + ((size_t{note.n_namesz} + 3) & ~size_t{3});
+      const size_t end = id_at + ((size_t{note.n_descsz} + 3) & ~size_t{3});
+      if (id_at + note.n_descsz > notes.size()) break;
+      if (note.n_type == NT_GNU_BUILD_ID && notes.compare(name_at, 4, std::string_view("GNU\0", 4)) == 0) {
+        std::string id;
+        for (size_t i = 0; i < note.n_descsz; ++i) {
+          const auto byte = static_cast<unsigned char>(notes[id_at + i]);
+          id += kDigits[byte >> 4];
+          id += kDigits[byte & 15];
+        }
+        return id;
+      }
+      at = end;
+    }
+  }
+  return {};
+}
+
+std::string ElfFile::DebugLink() const {
+  for (const Section& section : sections_) {
+    if (section.name == ".gnu_debuglink") return std::string(NameAt(Bytes(section.offset, section.size), 0));
+  }
+  return {};
+}
+
+bool ElfFile::has_symtab() const {
+  return std::any_of(sections_.begin(), sections_.end(),
+                     [](const Section& section) { return section.type == SHT_SYMTAB && section.size > 0; });
+}
+
+void ElfFile::LoadSymbols() {
+  loaded_ = true;
+  const uint32_t wanted = has_symtab() ? SHT_SYMTAB : SHT_DYNSYM;
+  for (const Section& section : sections_) {
+    if (section.type != wanted || section.link >= sections_.size() || (section.flags & SHF_COMPRESSED) != 0) continue;
+    names_ = Bytes(sections_[section.link].offset, sections_[section.link].size);
+    const std::string table = Bytes(section.offset, section.size);
+    for (size_t at = 0; at + sizeof(Elf64_Sym) <= table.size(); at += sizeof(Elf64_Sym)) {
+      Elf64_Sym symbol;
+      memcpy(&symbol, table.data() + at, sizeof(symbol));
+      const unsigned type = ELF64_ST_TYPE(symbol.st_info);
+      if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol.st_shndx == SHN_UNDEF) continue;
+      symbols_.push_back({symbol.st_value, symbol.st_size, symbol.st_name, ELF64_ST_BIND(symbol.st_info) == STB_LOCAL});
+    }
+    break;
+  }
+  // Of several names for one address, the last is found: let that be a global one.
+  std::stable_sort(symbols_.begin(), symbols_.end(), [](const Symbol& a, const Symbol& b) {
+    return a.address != b.address ? a.address < b.address : a.local && !b.local;
+  });
+}
+
+std::string ElfFile::FunctionAt(uint64_t address) {
+  if (!loaded_) LoadSymbols();
+  auto after = std::upper_bound(symbols_.begin(), symbols_.end(), address,
+                                [](uint64_t wanted, const Symbol& symbol) { return wanted < symbol.address; });
+  if (after == symbols_.begin()) return {};
+  const Symbol& symbol = *std::prev(after);
+  // Hand-written assembly has no sizes; there the next symbol ends the function.
+  if (symbol.size != 0 && address - symbol.address >= symbol.size) return {};
+  return std::string(NameAt(names_, symbol.name));
+}
+
+}  // namespace rdmacheck

@@ -1,0 +1,59 @@
+// The little of an ELF file that tells whose code an offset is, for machines without libdw.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rdmacheck {
+
+// A 64-bit file of this machine's byte order. It is read, never mapped: a mapping of a file that somebody truncates
+// would kill the program with SIGBUS. Whatever is wrong with a file, it only has no build-id and no symbols.
+class ElfFile {
+ public:
+  // Does nothing but read the headers; ok() tells whether it is an ELF file at all.
+  explicit ElfFile(const std::string& path);
+  ~ElfFile();
+  ElfFile(const ElfFile&) = delete;
+  ElfFile& operator=(const ElfFile&) = delete;
+
+  bool ok() const { return ok_; }
+
+  // Lower-case hex; empty if there is none.
+  std::string BuildId() const;
+  // What .gnu_debuglink names; empty if there is none.
+  std::string DebugLink() const;
+
+  // The mangled name of the function at an address as the file counts them (the first segment of a PIE lies at 0), by
+  // .symtab or, without one, .dynsym; empty if none covers it. Reads the tables at the first call.
+  std::string FunctionAt(uint64_t address);
+  bool has_symtab() const;
+
+ private:
+  struct Section {
+    std::string name;
+    uint32_t type = 0, link = 0;
+    uint64_t flags = 0, offset = 0, size = 0;
+  };
+  struct Symbol {
+    uint64_t address = 0, size = 0;
+    uint32_t name = 0;
+    bool local = false;
+  };
+
+  bool Read(uint64_t offset, void* out, size_t size) const;
+  std::string Bytes(uint64_t offset, uint64_t size) const;
+  void LoadSymbols();
+
+  int fd_;
+  bool ok_ = false;
+  uint64_t file_size_ = 0;
+  std::vector<Section> sections_;
+  bool loaded_ = false;
+  std::vector<Symbol> symbols_;  // by address
+  std::string names_;
+};
+
+}  // namespace rdmacheck

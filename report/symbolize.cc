@@ -1,0 +1,350 @@
+#include "report/symbolize.h"
+
+#include <cxxabi.h>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "report/cat.h"
+#include "report/elf_file.h"
+#include "report/quiet_scope.h"
+
+#if RDMACHECK_HAVE_LIBDW
+#include <dwarf.h>
+#include <elfutils/libdwfl.h>
+#endif
+
+namespace rdmacheck {
+namespace {
+
+std::string_view FolderOf(std::string_view path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? std::string_view(".") : path.substr(0, slash);
+}
+
+// The file with the debug information that was split off, of exactly this build; empty if it is not on this machine.
+std::string FindDebugFile(const std::vector<std::string>& roots, std::string_view module, std::string_view build_id,
+                          std::string_view link) {
+  std::vector<std::string> candidates;
+  if (build_id.size() > 2) {
+    for (const std::string& root : roots) {
+      candidates.push_back(Cat(root, "/.build-id/", build_id.substr(0, 2), "/", build_id.substr(2), ".debug"));
+    }
+  }
+  if (!link.empty()) {
+    const std::string_view folder = FolderOf(module);
+    candidates.push_back(Cat(folder, "/", link));
+    candidates.push_back(Cat(folder, "/.debug/", link));
+    for (const std::string& root : roots) candidates.push_back(Cat(root, folder, "/", link));
+  }
+  for (std::string& candidate : candidates) {
+    if (candidate == module) continue;
+    const ElfFile file(candidate);
+    // A link without a build-id would need a checksum over the whole file; we go without.
+    if (file.ok() && !build_id.empty() && file.BuildId() == build_id) return std::move(candidate);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string Demangled(const std::string& name) {
+  if (name.compare(0, 2, "_Z") != 0) return name;
+  int status = 0;
+  char* plain = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
+  if (plain == nullptr) return name;
+  std::string result = status == 0 ? plain : name;
+  free(plain);
+  return result;
+}
+
+// ---- libdw, reached by dlopen ----
+
+#if RDMACHECK_HAVE_LIBDW
+
+#define RDMACHECK_LIBDW_FUNCTIONS(F)                                                                                   \
+  F(dwfl_begin)                                                                                                        \
+  F(dwfl_end) F(dwfl_report_elf) F(dwfl_report_end) F(dwfl_module_info) F(dwfl_module_build_id) F(dwfl_module_addrdie) \
+      F(dwfl_module_getsrc) F(dwfl_module_addrinfo) F(dwfl_lineinfo) F(dwfl_standard_find_debuginfo)                   \
+          F(dwarf_getscopes) F(dwarf_getscopes_die) F(dwarf_tag) F(dwarf_diename) F(dwarf_attr_integrate)              \
+              F(dwarf_attr) F(dwarf_formstring) F(dwarf_formudata) F(dwarf_getsrcfiles) F(dwarf_filesrc)
+
+class Symbolizer::Libdw {
+ public:
+  // Null if the library is not there or lacks a function.
+  static std::unique_ptr<Libdw> Open() {
+    std::unique_ptr<Libdw> libdw(new Libdw);
+    libdw->handle_ = dlopen("libdw.so.1", RTLD_LAZY | RTLD_LOCAL);
+    if (libdw->handle_ == nullptr) return nullptr;
+#define RDMACHECK_LOAD(name)                                                       \
+  libdw->name = reinterpret_cast<decltype(&::name)>(dlsym(libdw->handle_, #name)); \
+  if (libdw->name == nullptr) return nullptr;
+    RDMACHECK_LIBDW_FUNCTIONS(RDMACHECK_LOAD)
+#undef RDMACHECK_LOAD
+    return libdw;
+  }
+  ~Libdw() {
+    if (handle_ != nullptr) dlclose(handle_);
+  }
+
+#define RDMACHECK_DECLARE(name) decltype(&::name) name = nullptr;
+  RDMACHECK_LIBDW_FUNCTIONS(RDMACHECK_DECLARE)
+#undef RDMACHECK_DECLARE
+
+ private:
+  Libdw() = default;
+  void* handle_ = nullptr;
+};
+
+#else
+
+class Symbolizer::Libdw {};
+
+#endif
+
+// ---- One file of code ----
+
+class Symbolizer::Module {
+ public:
+  Module(const std::string& path, const std::string& build_id, const SymbolizerOptions& options, const Libdw* libdw)
+      : path_(path), options_(options), libdw_(libdw) {
+    {
+      const ElfFile file(path);
+      if (!file.ok()) return;
+      build_id_ = file.BuildId();
+      link_ = file.DebugLink();
+      // A frame without a build-id can only be taken at its word.
+      usable_ = build_id.empty() || build_id == build_id_;
+    }
+#if RDMACHECK_HAVE_LIBDW
+    if (usable_ && libdw_ != nullptr) OpenDwfl();
+#endif
+  }
+
+  ~Module() {
+#if RDMACHECK_HAVE_LIBDW
+    if (dwfl_ != nullptr) libdw_->dwfl_end(dwfl_);
+#endif
+  }
+  Module(const Module&) = delete;
+  Module& operator=(const Module&) = delete;
+
+  // The frames that one return address stands for, innermost first; empty if nothing is known.
+  const std::vector<Frame>& FramesAt(uint64_t offset) {
+    const auto [found, is_new] = frames_.try_emplace(offset);
+    if (is_new && usable_ && offset > 0) found->second = Lookup(offset - 1);
+    return found->second;
+  }
+
+ private:
+  std::vector<Frame> Lookup(uint64_t address) {
+    std::vector<Frame> frames;
+#if RDMACHECK_HAVE_LIBDW
+    if (dwfl_module_ != nullptr) frames = LookupInDwarf(address);
+#endif
+    if (frames.empty()) {
+      Frame frame;
+      frame.function = Demangled(SymbolAt(address));
+      if (!frame.function.empty()) frames.push_back(std::move(frame));
+    }
+    return frames;
+  }
+
+  std::string SymbolAt(uint64_t address) {
+    if (symbols_ == nullptr) {
+      symbols_ = std::make_unique<ElfFile>(path_);
+      if (!symbols_->has_symtab()) {
+        const std::string debug_file = FindDebugFile(options_.debug_roots, path_, build_id_, link_);
+        if (!debug_file.empty()) symbols_ = std::make_unique<ElfFile>(debug_file);
+      }
+    }
+    return symbols_->FunctionAt(address);
+  }
+
+#if RDMACHECK_HAVE_LIBDW
+  static int FindElf(Dwfl_Module*, void**, const char*, Dwarf_Addr, char**, Elf**) { return -1; }
+
+  static int FindDebuginfo(Dwfl_Module* module, void** userdata, const char* name, Dwarf_Addr base,
+                           const char* file_name, const char* link, GElf_Word crc, char** found) {
+    // Asked for the second file that dwz shares between packages, libdw names no module: do without its names.
+    if (userdata == nullptr || *userdata == nullptr) return -1;
+    const auto* self = static_cast<const Module*>(*userdata);
+    const std::string path = FindDebugFile(self->options_.debug_roots, self->path_, self->build_id_, self->link_);
+    if (!path.empty()) {
+      const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+      if (fd >= 0) *found = strdup(path.c_str());
+      return fd;
+    }
+    // libdw's own search goes to the network.
+    if (!self->options_.debuginfod) return -1;
+    return self->libdw_->dwfl_standard_find_debuginfo(module, userdata, name, base, file_name, link, crc, found);
+  }
+
+  void OpenDwfl() {
+    static const Dwfl_Callbacks callbacks = {&FindElf, &FindDebuginfo, nullptr, nullptr};
+    dwfl_ = libdw_->dwfl_begin(&callbacks);
+    if (dwfl_ == nullptr) return;
+    // Loaded at 0, so that addresses are the file's own, as our offsets are.
+    Dwfl_Module* module = libdw_->dwfl_report_elf(dwfl_, path_.c_str(), path_.c_str(), -1, 0, true);
+    libdw_->dwfl_report_end(dwfl_, nullptr, nullptr);
+    if (module == nullptr) return;
+    void** userdata = nullptr;
+    libdw_->dwfl_module_info(module, &userdata, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
+    if (userdata != nullptr) *userdata = this;
+    dwfl_module_ = module;
+  }
+
+  std::string NameOfDie(Dwarf_Die* die) {
+    Dwarf_Attribute attribute;
+    for (const unsigned name : {unsigned{DW_AT_linkage_name}, unsigned{DW_AT_MIPS_linkage_name}}) {
+      if (libdw_->dwarf_attr_integrate(die, name, &attribute) == nullptr) continue;
+      if (const char* linkage_name = libdw_->dwarf_formstring(&attribute)) return Demangled(linkage_name);
+    }
+    const char* name = libdw_->dwarf_diename(die);
+    return name != nullptr ? name : "";
+  }
+
+  uint64_t UnsignedOf(Dwarf_Die* die, unsigned name) {
+    Dwarf_Attribute attribute;
+    Dwarf_Word value = 0;
+    if (libdw_->dwarf_attr(die, name, &attribute) == nullptr) return 0;
+    return libdw_->dwarf_formudata(&attribute, &value) == 0 ? value : 0;
+  }
+
+  // Where an inlined function was called.
+  void CallSiteOf(Dwarf_Die* unit, Dwarf_Die* inlined, Frame* caller) {
+    caller->line = static_cast<int>(UnsignedOf(inlined, DW_AT_call_line));
+    Dwarf_Files* files = nullptr;
+    size_t count = 0;
+    const uint64_t index = UnsignedOf(inlined, DW_AT_call_file);
+    if (libdw_->dwarf_getsrcfiles(unit, &files, &count) != 0 || index >= count) return;
+    if (const char* file = libdw_->dwarf_filesrc(files, index, nullptr, nullptr)) caller->file = file;
+  }
+
+  std::vector<Frame> LookupInDwarf(uint64_t address) {
+    std::vector<Frame> frames(1);
+    if (Dwfl_Line* line = libdw_->dwfl_module_getsrc(dwfl_module_, address)) {
+      const char* file = libdw_->dwfl_lineinfo(line, nullptr, &frames[0].line, nullptr, nullptr, nullptr);
+      if (file != nullptr) frames[0].file = file;
+    }
+    ExpandInlined(address, &frames);
+    if (frames.back().function.empty()) {
+      GElf_Off into = 0;
+      GElf_Sym symbol;
+      const char* name = libdw_->dwfl_module_addrinfo(dwfl_module_, address, &into, &symbol, nullptr, nullptr, nullptr);
+      // libdw names the nearest symbol before, however far; a name of some other function would mislead.
+      if (name != nullptr && (symbol.st_size == 0 || into < symbol.st_size)) frames.back().function = Demangled(name);
+    }
+    if (frames.size() == 1 && frames[0].function.empty() && frames[0].file.empty()) frames.clear();
+    return frames;
+  }
+
+  // Names the function at the address and puts its inlined callers behind it.
+  void ExpandInlined(uint64_t address, std::vector<Frame>* frames) {
+    Dwarf_Addr bias = 0;
+    Dwarf_Die* unit = libdw_->dwfl_module_addrdie(dwfl_module_, address, &bias);
+    if (unit == nullptr) return;
+    // Two steps, as the scopes of an address lead from an inlined body to where it was written, not to where it was
+    // called.
+    Dwarf_Die* scopes = nullptr;
+    int count = libdw_->dwarf_getscopes(unit, address - bias, &scopes);
+    Dwarf_Die innermost;
+    bool found = false;
+    for (int i = 0; i < count && !found; ++i) {
+      found = IsFunction(&scopes[i]);
+      if (found) innermost = scopes[i];
+    }
+    free(scopes);
+    if (!found) return;
+    scopes = nullptr;
+    count = libdw_->dwarf_getscopes_die(&innermost, &scopes);
+    for (int i = 0; i < count; ++i) {
+      if (!IsFunction(&scopes[i])) continue;
+      frames->back().function = NameOfDie(&scopes[i]);
+      if (libdw_->dwarf_tag(&scopes[i]) != DW_TAG_inlined_subroutine) break;
+      Frame caller;
+      CallSiteOf(unit, &scopes[i], &caller);
+      frames->push_back(std::move(caller));
+    }
+    if (count > 0) free(scopes);
+  }
+
+  bool IsFunction(Dwarf_Die* die) {
+    const int tag = libdw_->dwarf_tag(die);
+    return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine || tag == DW_TAG_entry_point;
+  }
+
+  Dwfl* dwfl_ = nullptr;
+  Dwfl_Module* dwfl_module_ = nullptr;
+#endif
+
+  const std::string path_;
+  const SymbolizerOptions& options_;
+  [[maybe_unused]] const Libdw* const libdw_;
+  std::string build_id_, link_;
+  bool usable_ = false;
+  std::unique_ptr<ElfFile> symbols_;
+  std::unordered_map<uint64_t, std::vector<Frame>> frames_;
+};
+
+Symbolizer::Symbolizer(SymbolizerOptions options) : options_(std::move(options)) {
+#if RDMACHECK_HAVE_LIBDW
+  const QuietScope quiet;
+  if (options_.use_libdw) libdw_ = Libdw::Open();
+#endif
+}
+
+Symbolizer::~Symbolizer() {
+  const QuietScope quiet;
+  modules_.clear();  // before the library that their destructors call
+  libdw_.reset();
+}
+
+bool Symbolizer::has_libdw() const { return libdw_ != nullptr; }
+
+Symbolizer::Module* Symbolizer::ModuleOf(const Frame& frame) {
+  std::unique_ptr<Module>& module = modules_[Cat(frame.build_id, ":", frame.module)];
+  if (module == nullptr) module = std::make_unique<Module>(frame.module, frame.build_id, options_, libdw_.get());
+  return module.get();
+}
+
+void Symbolizer::Resolve(std::vector<Frame>* frames) {
+  const QuietScope quiet;
+  std::vector<Frame> resolved;
+  resolved.reserve(frames->size());
+  for (Frame& frame : *frames) {
+    // The vdso and generated code have no file.
+    const bool has_file = !frame.module.empty() && frame.module.front() == '/';
+    const std::vector<Frame>* names = nullptr;
+    if (has_file && frame.function.empty()) names = &ModuleOf(frame)->FramesAt(frame.offset);
+    if (names == nullptr || names->empty()) {
+      resolved.push_back(std::move(frame));
+      continue;
+    }
+    for (const Frame& name : *names) {
+      Frame full = frame;
+      full.function = name.function;
+      full.file = name.file;
+      full.line = name.line;
+      resolved.push_back(std::move(full));
+    }
+  }
+  *frames = std::move(resolved);
+}
+
+std::vector<Frame> SymbolizedFrames::FramesOf(StackId id) {
+  if (id == kNoStack) return {};
+  const auto [found, is_new] = resolved_.try_emplace(id);
+  if (is_new) {
+    found->second = raw_->FramesOf(id);
+    if (symbolizer_ != nullptr) symbolizer_->Resolve(&found->second);
+  }
+  return found->second;
+}
+
+}  // namespace rdmacheck
