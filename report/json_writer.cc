@@ -1,0 +1,176 @@
+#include "report/json_writer.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <vector>
+
+namespace rdmacheck {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// JSON has no infinities; times are said to the microsecond, which a double of today's epoch still holds.
+Json Time(double seconds) {
+  if (!std::isfinite(seconds)) return 0;
+  return std::round(seconds * 1e6) / 1e6;
+}
+Json TimeOrNull(double seconds) { return seconds == 0 ? Json() : Time(seconds); }
+
+Json TextOrNull(const std::string& text) { return text.empty() ? Json() : Json(text); }
+
+class JsonWriter {
+ public:
+  explicit JsonWriter(FrameSource& frames) : frames_(frames) {}
+
+  Json Document(const Report& report) {
+    Json findings = Json::array();
+    for (const Finding& finding : report.findings) findings.push_back(OneFinding(finding));
+    Json alive = Json::array();
+    for (const AliveGroup& group : report.alive) alive.push_back(Alive(group));
+    return {{"schema", kReportSchema},
+            {"version", kReportVersion},
+            {"tool", {{"name", "rdmacheck"}, {"version", RDMACHECK_VERSION}}},
+            {"process", Process(report.process)},
+            {"environment", Environment(report.environment)},
+            {"summary", OneSummary(report.summary)},
+            {"findings", std::move(findings)},
+            {"alive", std::move(alive)}};
+  }
+
+ private:
+  static Json Process(const ProcessInfo& process) {
+    return {{"pid", process.pid},
+            {"ppid", process.ppid},
+            {"exe", process.exe},
+            {"host", process.host},
+            {"rank", TextOrNull(process.rank)},
+            {"started", Time(process.started)},
+            {"ended", TimeOrNull(process.ended)},
+            {"exit_status", process.exit_status < 0 ? Json() : Json(process.exit_status)}};
+  }
+
+  static Json Environment(const EnvironmentInfo& environment) {
+    return {{"libibverbs", TextOrNull(environment.libibverbs)},
+            {"librdmacm", TextOrNull(environment.librdmacm)},
+            {"disassoc_destroy", environment.disassoc_destroy},
+            {"hooks",
+             {{"plt", environment.hooks_plt}, {"slots", environment.hooks_slots}, {"dlsym", environment.hooks_dlsym}}},
+            {"unwatched", environment.unwatched}};
+  }
+
+  Json OneSummary(const Summary& summary) {
+    Json kinds = Json::object();
+    for (const KindCount& kind : summary.kinds) {
+      kinds[kind.kind] = {{"created", kind.created}, {"destroyed", kind.destroyed}, {"alive", kind.alive}};
+    }
+    Json growth = Json::array();
+    for (const Growth& one : summary.growth) {
+      growth.push_back({{"kind", one.kind},
+                        {"created", one.created},
+                        {"destroyed", one.destroyed},
+                        {"alive", one.alive},
+                        {"stack", Stack(one.stack)}});
+    }
+    return {{"errors", summary.errors},         {"warnings", summary.warnings}, {"notes", summary.notes},
+            {"suppressed", summary.suppressed}, {"kinds", std::move(kinds)},    {"growth", std::move(growth)}};
+  }
+
+  Json OneFinding(const Finding& finding) {
+    Json related = Json::array();
+    for (const Related& one : finding.related) {
+      related.push_back({{"role", NameOf(one.role)}, {"object", Object(one.object, true)}});
+    }
+    Json stacks = Json::array();
+    for (const StackRef& stack : finding.stacks) {
+      stacks.push_back({{"role", NameOf(stack.role)}, {"frames", Stack(stack.id)}});
+    }
+    Json json = {
+        {"rule", InfoOf(finding.rule).id},  {"severity", NameOf(finding.severity)},
+        {"message", finding.message},       {"time", Time(finding.time)},
+        {"verb", TextOrNull(finding.verb)}, {"result", finding.has_result ? Json(finding.result) : Json()},
+        {"thread", Thread(finding.thread)}, {"object", finding.has_object ? Object(finding.object, false) : Json()},
+        {"related", std::move(related)},    {"stacks", std::move(stacks)},
+        {"count", finding.count},           {"suppressed_by", TextOrNull(finding.suppressed_by)}};
+    if (finding.bytes != 0) json["bytes"] = finding.bytes;
+    for (const Group& group : finding.groups) {
+      Json one = {{"kind", group.kind}, {"count", group.count}, {"stack", Stack(group.stack)}};
+      if (group.bytes != 0) one["bytes"] = group.bytes;
+      if (!group.oldest.kind.empty()) one["oldest"] = Object(group.oldest, false);
+      json["groups"].push_back(std::move(one));
+    }
+    if (!finding.hints.empty()) json["hints"] = finding.hints;
+    for (const TimelineEntry& entry : finding.timeline) {
+      json["timeline"].push_back({{"what", entry.what},
+                                  {"thread", Thread(entry.thread)},
+                                  {"begin", Time(entry.begin)},
+                                  {"end", TimeOrNull(entry.end)},
+                                  {"kind", entry.kind},
+                                  {"serial", entry.serial},
+                                  {"result", entry.result}});
+    }
+    return json;
+  }
+
+  Json Alive(const AliveGroup& group) {
+    Json objects = Json::array();
+    for (const ObjectRef& object : group.objects) objects.push_back(Object(object, false));
+    return {{"kind", group.kind},
+            {"device", TextOrNull(group.device)},
+            {"count", group.count},
+            {"bytes", group.bytes},
+            {"stack", Stack(group.stack)},
+            {"objects", std::move(objects)},
+            {"last_failed_call", FailedCallOrNull(group.last_failed_call)}};
+  }
+
+  // The creating stack stands with what holds the object, except for related ones.
+  Json Object(const ObjectRef& object, bool with_stack) {
+    Json numbers = Json::object();
+    for (const Number& number : object.numbers) numbers[number.name] = number.value;
+    Json json = {{"kind", object.kind},           {"serial", object.serial}, {"device", TextOrNull(object.device)},
+                 {"numbers", std::move(numbers)}, {"age", Time(object.age)}, {"origin", object.origin}};
+    if (!object.owner.empty()) json["owner"] = object.owner;
+    if (object.thread.tid != 0) json["thread"] = Thread(object.thread);
+    if (object.bytes != 0) json["bytes"] = object.bytes;
+    if (!object.last_failed_call.verb.empty()) json["last_failed_call"] = FailedCallOrNull(object.last_failed_call);
+    if (!object.remark.empty()) json["remark"] = object.remark;
+    if (with_stack && object.created != kNoStack) json["stack"] = Stack(object.created);
+    return json;
+  }
+
+  static Json FailedCallOrNull(const FailedCall& call) {
+    if (call.verb.empty()) return {};
+    return {{"verb", call.verb}, {"result", call.result}, {"time", Time(call.time)}};
+  }
+
+  static Json Thread(const ThreadRef& thread) {
+    Json json = {{"tid", thread.tid}, {"name", thread.name}};
+    if (thread.exited) json["exited"] = true;
+    return json;
+  }
+
+  Json Stack(StackId id) {
+    Json frames = Json::array();
+    for (const Frame& frame : frames_.FramesOf(id)) {
+      frames.push_back({{"function", TextOrNull(frame.function)},
+                        {"file", TextOrNull(frame.file)},
+                        {"line", frame.line > 0 ? Json(frame.line) : Json()},
+                        {"module", TextOrNull(frame.module)},
+                        {"offset", frame.offset},
+                        {"build_id", TextOrNull(frame.build_id)}});
+    }
+    return frames;
+  }
+
+  FrameSource& frames_;
+};
+
+}  // namespace
+
+std::string JsonOf(const Report& report, FrameSource& frames) {
+  const Json document = JsonWriter(frames).Document(report);
+  return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace rdmacheck

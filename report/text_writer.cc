@@ -1,0 +1,513 @@
+#include "report/text_writer.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <initializer_list>
+#include <numeric>
+#include <utility>
+
+#include "report/cat.h"
+#include "report/errno_name.h"
+
+namespace rdmacheck {
+namespace {
+
+constexpr size_t kShownAtExit = 5;
+constexpr size_t kShownRelated = 5;
+constexpr size_t kShownGroups = 5;
+
+std::string_view LastPart(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+// One decimal below ten of a unit, none above: "2.1", "21".
+std::string Rounded(double value) {
+  if (value >= 9.95) return Cat(std::llround(value));
+  const long long tenths = std::llround(value * 10);
+  return Cat(tenths / 10, ".", tenths % 10);
+}
+
+const char* Upper(Severity severity) {
+  switch (severity) {
+    case Severity::kNote:
+      return "NOTE";
+    case Severity::kWarning:
+      return "WARNING";
+    case Severity::kError:
+      return "ERROR";
+  }
+  return "NOTE";
+}
+
+// "3 mr, 1 pd": counts by kind, in the order in which the kinds first came.
+class KindCounts {
+ public:
+  void Add(const std::string& kind, uint64_t count) {
+    total_ += count;
+    for (auto& [known, sum] : counts_) {
+      if (known == kind) {
+        sum += count;
+        return;
+      }
+    }
+    counts_.emplace_back(kind, count);
+  }
+  uint64_t total() const { return total_; }
+  std::string Text() const {
+    std::string text;
+    for (const auto& [kind, count] : counts_) Append(&text, text.empty() ? "" : ", ", count, " ", kind);
+    return text;
+  }
+
+ private:
+  uint64_t total_ = 0;
+  std::vector<std::pair<std::string, uint64_t>> counts_;
+};
+
+std::string Counted(uint64_t count, std::string_view singular, std::string_view plural) {
+  return Cat(count, " ", count == 1 ? singular : plural);
+}
+
+std::string NumbersOf(const ObjectRef& object) {
+  std::string text;
+  for (const Number& number : object.numbers) {
+    Append(&text, text.empty() ? "" : " ", number.name, "=");
+    if (number.hex) {
+      Append(&text, Hex(number.value));
+    } else {
+      Append(&text, number.value);
+    }
+  }
+  return text;
+}
+
+// " on rxe0: qpn=0x11"
+std::string PlaceAndNumbers(const ObjectRef& object) {
+  std::string text = object.device.empty() ? "" : Cat(" on ", object.device);
+  const std::string numbers = NumbersOf(object);
+  if (!numbers.empty()) Append(&text, ": ", numbers);
+  return text;
+}
+
+bool HasThread(const ThreadRef& thread) { return thread.tid != 0 || !thread.name.empty(); }
+
+// "created 2.1 s ago by thread 4711 (worker)"
+std::string BirthOf(const ObjectRef& object) {
+  std::string text = object.origin.empty() || object.origin == "unknown" ? "created" : object.origin;
+  if (object.origin == "unknown") text = "first seen";
+  Append(&text, " ", Duration(object.age), " ago");
+  if (HasThread(object.thread)) Append(&text, " by ", TextOf(object.thread));
+  if (!object.owner.empty()) Append(&text, ", for ", object.owner, " itself");
+  return text;
+}
+
+std::string ResultText(int result) {
+  return result == 0 ? std::string("success") : Cat(ErrnoName(result), " (", ErrnoText(result), ")");
+}
+
+class TextWriter {
+ public:
+  TextWriter(int pid, FrameSource& frames) : pid_(pid), frames_(frames) {}
+
+  void Header(Severity severity, Rule rule, std::string_view sentence) {
+    Append(&text_, "==", pid_, "==", Upper(severity), ": rdmacheck: ", InfoOf(rule).id, ": ", sentence, "\n");
+  }
+
+  void Leaks(const std::vector<const Finding*>& findings, std::string_view header);
+  void Event(const Finding& finding, std::string_view header);
+
+  std::string Take() { return std::move(text_); }
+
+ private:
+  void Line(std::string_view line) { Append(&text_, "  ", line, "\n"); }
+  void Detail(std::string_view line) { Append(&text_, "    ", line, "\n"); }
+  void Stack(StackId id);
+  void ObjectDetails(const ObjectRef& object);
+  void LeakBlock(const Finding& finding);
+  void RelatedObjects(const Finding& finding);
+  void Groups(const Finding& finding);
+  void Hints(const Finding& finding) {
+    for (const std::string& hint : finding.hints) Line(hint);
+  }
+  // "alloc_mr echo.c:10": the innermost frame that has a name, for one-line mentions of a stack.
+  std::string ShortPlace(StackId id);
+
+  const int pid_;
+  FrameSource& frames_;
+  std::string text_;
+};
+
+void TextWriter::Stack(StackId id) {
+  const std::vector<Frame> frames = WithoutStartCode(frames_.FramesOf(id));
+  if (frames.empty()) return Detail("(no stack)");
+  for (size_t i = 0; i < frames.size(); ++i) Detail(Cat("#", i, " ", TextOf(frames[i])));
+}
+
+std::string TextWriter::ShortPlace(StackId id) {
+  const std::vector<Frame> frames = frames_.FramesOf(id);
+  if (frames.empty()) return {};
+  const auto named =
+      std::find_if(frames.begin(), frames.end(), [](const Frame& frame) { return !frame.function.empty(); });
+  const Frame& frame = named == frames.end() ? frames.front() : *named;
+  if (frame.function.empty()) return Cat(LastPart(frame.module), "+", Hex(frame.offset));
+  if (frame.file.empty()) return frame.function;
+  return Cat(frame.function, " ", LastPart(frame.file), ":", frame.line);
+}
+
+void TextWriter::ObjectDetails(const ObjectRef& object) {
+  if (!object.last_failed_call.verb.empty()) {
+    Detail(Cat("last failed call: ", object.last_failed_call.verb, " answered ",
+               ResultText(object.last_failed_call.result)));
+  }
+  if (!object.remark.empty()) Detail(object.remark);
+}
+
+StackId StackOf(const Finding& finding, StackRole role) {
+  for (const StackRef& stack : finding.stacks) {
+    if (stack.role == role) return stack.id;
+  }
+  return kNoStack;
+}
+
+StackId CreatedStackOf(const Finding& finding) {
+  const StackId id = StackOf(finding, StackRole::kCreated);
+  return id != kNoStack ? id : finding.object.created;
+}
+
+void TextWriter::LeakBlock(const Finding& finding) {
+  const ObjectRef& object = finding.object;
+  std::string line = Cat(finding.count, " ", object.kind, finding.count == 1 ? " #" : ", the first #", object.serial,
+                         PlaceAndNumbers(object));
+  const uint64_t bytes = finding.bytes != 0 ? finding.bytes : object.bytes;
+  if (bytes != 0) Append(&line, ", ", Bytes(bytes), finding.count == 1 ? "" : " together");
+  Line(line);
+  Detail(BirthOf(object));
+  ObjectDetails(object);
+  Stack(CreatedStackOf(finding));
+}
+
+bool AllTheSame(const std::vector<const Finding*>& findings, StackRole role) {
+  const StackId first = StackOf(*findings.front(), role);
+  return std::all_of(findings.begin(), findings.end(),
+                     [=](const Finding* finding) { return StackOf(*finding, role) == first; });
+}
+
+// What the program did when the leak was seen, or nothing at exit.
+const char* LeakMoment(Rule rule) {
+  switch (rule) {
+    case Rule::kLeakAtClose:
+      return "closed";
+    case Rule::kCmIdLeak:
+      return "channel destroyed";
+    default:
+      return "seen";
+  }
+}
+
+void TextWriter::Leaks(const std::vector<const Finding*>& findings, std::string_view header) {
+  const Finding& first = *findings.front();
+  Severity severity = first.severity;
+  KindCounts alive;
+  for (const Finding* finding : findings) {
+    severity = std::max(severity, finding->severity);
+    alive.Add(finding->object.kind, finding->count);
+  }
+  std::string sentence(header);
+  if (sentence.empty() && first.rule == Rule::kLeakAtClose) {
+    const std::string verb = first.verb.empty() ? "ibv_close_device" : first.verb;
+    sentence = Cat(verb, "(", first.object.device, ") leaves ", Counted(alive.total(), "object", "objects"),
+                   " alive: ", alive.Text());
+  } else if (sentence.empty() && first.rule == Rule::kOpenAtExit) {
+    sentence =
+        Cat(Counted(alive.total(), "object is", "objects are"), " still open when the process ends: ", alive.Text());
+  } else if (sentence.empty()) {
+    sentence = first.message;
+    const bool more = findings.size() > 1 || first.count > 1;
+    if (more) Append(&sentence, " (in all: ", alive.Text(), ")");
+  }
+  Header(severity, first.rule, sentence);
+
+  std::vector<const Finding*> shown = findings;
+  std::vector<const Finding*> rest;
+  if (first.rule == Rule::kOpenAtExit && shown.size() > kShownAtExit) {
+    std::stable_sort(shown.begin(), shown.end(),
+                     [](const Finding* a, const Finding* b) { return a->count > b->count; });
+    rest.assign(shown.begin() + kShownAtExit, shown.end());
+    shown.resize(kShownAtExit);
+  }
+  for (const Finding* finding : shown) LeakBlock(*finding);
+  if (!rest.empty()) {
+    KindCounts counts;
+    for (const Finding* finding : rest) counts.Add(finding->object.kind, finding->count);
+    Line(Cat("and ", counts.total(), " more from ",
+             Counted(rest.size(), "other creating stack", "other creating stacks"), ": ", counts.Text()));
+  }
+
+  // The close is one call, so its stack stands once.
+  for (const StackRole role : {StackRole::kClosed, StackRole::kHere}) {
+    if (StackOf(first, role) == kNoStack || !AllTheSame(findings, role)) continue;
+    Line(Cat(LeakMoment(first.rule), HasThread(first.thread) ? Cat(" by ", TextOf(first.thread)) : "", ":"));
+    Stack(StackOf(first, role));
+    break;
+  }
+  std::vector<std::string_view> said;
+  for (const Finding* finding : findings) {
+    for (const std::string& hint : finding->hints) {
+      if (std::find(said.begin(), said.end(), hint) != said.end()) continue;
+      said.push_back(hint);
+      Line(hint);
+    }
+  }
+}
+
+// What a stack shows, in the words of its rule.
+const char* HeadingOf(Rule rule, StackRole role) {
+  switch (role) {
+    case StackRole::kHere:
+      switch (rule) {
+        case Rule::kDoubleDestroy:
+          return "destroyed again here";
+        case Rule::kUseAfterDestroy:
+        case Rule::kUseAfterClose:
+        case Rule::kForeignProcess:
+          return "used here";
+        case Rule::kLateAck:
+          return "acked here";
+        case Rule::kCreateFailed:
+          return "failed here";
+        default:
+          return "called here";
+      }
+    case StackRole::kCreated:
+      return "created";
+    case StackRole::kDestroyed:
+      return rule == Rule::kDoubleDestroy ? "first destroyed" : "destroyed";
+    case StackRole::kClosed:
+      return "its context was closed";
+    case StackRole::kEventTaken:
+      return "the event was taken";
+    case StackRole::kOtherThread:
+      return "meanwhile in another thread";
+  }
+  return "called here";
+}
+
+void TextWriter::RelatedObjects(const Finding& finding) {
+  std::vector<const Related*> related;
+  for (const Related& one : finding.related) {
+    if (one.role != Role::kContext) related.push_back(&one);  // the device's name says as much
+  }
+  const size_t shown = related.size() <= kShownRelated + 1 ? related.size() : kShownRelated;
+  for (size_t i = 0; i < shown; ++i) {
+    const ObjectRef& object = related[i]->object;
+    std::string line = Cat(NameOf(related[i]->role), " ", TextOf(object), ", ", BirthOf(object));
+    const std::string place = ShortPlace(object.created);
+    if (!place.empty()) Append(&line, " at ", place);
+    Line(line);
+    ObjectDetails(object);
+  }
+  struct Count {
+    const Related* first;
+    uint64_t count;
+  };
+  std::vector<Count> counts;
+  for (size_t i = shown; i < related.size(); ++i) {
+    const Related* one = related[i];
+    const auto same = std::find_if(counts.begin(), counts.end(), [one](const Count& count) {
+      return count.first->role == one->role && count.first->object.kind == one->object.kind &&
+             count.first->object.created == one->object.created;
+    });
+    if (same == counts.end()) {
+      counts.push_back({one, 1});
+    } else {
+      ++same->count;
+    }
+  }
+  for (const Count& count : counts) {
+    const std::string place = ShortPlace(count.first->object.created);
+    Line(Cat("and ", count.count, " more: ", NameOf(count.first->role), " ", count.first->object.kind,
+             place.empty() ? "" : Cat(", created at ", place)));
+  }
+}
+
+void TextWriter::Groups(const Finding& finding) {
+  if (finding.groups.empty()) return;
+  KindCounts held;
+  for (const Group& group : finding.groups) held.Add(group.kind, group.count);
+  Line(Cat("this process holds ", held.Text(), ":"));
+  std::vector<const Group*> groups;
+  for (const Group& group : finding.groups) groups.push_back(&group);
+  std::stable_sort(groups.begin(), groups.end(), [](const Group* a, const Group* b) { return a->count > b->count; });
+  const size_t shown = std::min(groups.size(), kShownGroups);
+  for (size_t i = 0; i < shown; ++i) {
+    const Group& group = *groups[i];
+    std::string line = Cat(group.count, " ", group.kind);
+    if (group.bytes != 0) Append(&line, ", ", Bytes(group.bytes));
+    const std::string place = ShortPlace(group.stack);
+    if (!place.empty()) Append(&line, ", created at ", place);
+    if (group.oldest.age > 0) Append(&line, ", the oldest ", Duration(group.oldest.age), " ago");
+    Detail(line);
+  }
+  if (shown < groups.size()) {
+    KindCounts rest;
+    for (size_t i = shown; i < groups.size(); ++i) rest.Add(groups[i]->kind, groups[i]->count);
+    Detail(Cat("and from ", Counted(groups.size() - shown, "other creating stack", "other creating stacks"), ": ",
+               rest.Text()));
+  }
+}
+
+void TextWriter::Event(const Finding& finding, std::string_view header) {
+  std::string sentence(header.empty() ? finding.message : header);
+  if (finding.count > 1) Append(&sentence, " (", finding.count, " times)");
+  Header(finding.severity, finding.rule, sentence);
+  if (finding.has_object) {
+    Line(Cat(TextOf(finding.object), ", ", BirthOf(finding.object)));
+    ObjectDetails(finding.object);
+  }
+  if (finding.has_result && finding.result != 0) {
+    Line(Cat(finding.verb.empty() ? "the call" : finding.verb, " answered ", ResultText(finding.result)));
+  }
+  RelatedObjects(finding);
+  Groups(finding);
+  Hints(finding);
+  for (const StackRef& stack : finding.stacks) {
+    const ThreadRef* thread = stack.role == StackRole::kHere ? &finding.thread : nullptr;
+    if (stack.role == StackRole::kCreated && finding.has_object) thread = &finding.object.thread;
+    Line(Cat(HeadingOf(finding.rule, stack.role),
+             thread != nullptr && HasThread(*thread) ? Cat(", ", TextOf(*thread)) : "", ":"));
+    Stack(stack.id);
+  }
+}
+
+// Rules whose findings are counts of objects left over.
+bool IsLeak(Rule rule) {
+  switch (rule) {
+    case Rule::kLeakAtClose:
+    case Rule::kOpenAtExit:
+    case Rule::kDeviceListLeak:
+    case Rule::kCmIdLeak:
+    case Rule::kCmChannelLeak:
+    case Rule::kAliveAfterDeviceLoss:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+std::string Duration(double seconds) {
+  if (!(seconds > 0)) return "0 ms";
+  if (seconds < 0.9995) return Cat(std::llround(seconds * 1000), " ms");
+  if (seconds < 120) return Cat(Rounded(seconds), " s");
+  if (seconds < 7200) return Cat(Rounded(seconds / 60), " min");
+  return Cat(Rounded(seconds / 3600), " h");
+}
+
+std::string Bytes(uint64_t count) {
+  constexpr std::array<const char*, 6> kUnits = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  if (count < 1024) return Cat(count, count == 1 ? " byte" : " bytes");
+  double value = static_cast<double>(count) / 1024;
+  size_t unit = 0;
+  while (value >= 1023.5 && unit + 1 < kUnits.size()) {
+    value /= 1024;
+    ++unit;
+  }
+  return Cat(Rounded(value), " ", kUnits[unit]);
+}
+
+std::string TextOf(const ThreadRef& thread) {
+  std::string text = Cat("thread ", thread.tid);
+  if (thread.name.empty() && !thread.exited) return text;
+  Append(&text, " (", thread.name, thread.name.empty() || !thread.exited ? "" : ", ", thread.exited ? "exited" : "",
+         ")");
+  return text;
+}
+
+std::string TextOf(const ObjectRef& object) { return Cat(object.kind, " #", object.serial, PlaceAndNumbers(object)); }
+
+std::string TextOf(const Frame& frame) {
+  if (frame.module.empty()) {
+    return Cat(frame.function.empty() ? "??" : frame.function, " (", Hex(frame.offset), " in no file)");
+  }
+  if (frame.function.empty()) {
+    // What is needed to find the name later: the whole path and the build.
+    const std::string build = frame.build_id.empty() ? "" : Cat(" (BuildId: ", frame.build_id, ")");
+    return Cat("?? (", frame.module, "+", Hex(frame.offset), ")", build);
+  }
+  std::string text = frame.function;
+  if (!frame.file.empty()) Append(&text, " ", LastPart(frame.file));
+  if (!frame.file.empty() && frame.line > 0) Append(&text, ":", frame.line);
+  Append(&text, " (", LastPart(frame.module), "+", Hex(frame.offset), ")");
+  return text;
+}
+
+std::vector<Frame> WithoutStartCode(std::vector<Frame> frames) {
+  const auto main =
+      std::find_if(frames.begin(), frames.end(), [](const Frame& frame) { return frame.function == "main"; });
+  if (main != frames.end()) {
+    frames.erase(main + 1, frames.end());
+    return frames;
+  }
+  const auto is_start_code = [](const Frame& frame) {
+    for (const std::string_view name :
+         {"start_thread", "clone", "clone3", "__clone", "__clone3", "_start", "execute_native_thread_routine",
+          "__libc_start_main", "__libc_start_call_main"}) {
+      if (frame.function.compare(0, name.size(), name) == 0 &&
+          (frame.function.size() == name.size() || frame.function[name.size()] == '@' ||
+           frame.function.compare(name.size(), 5, "_impl") == 0)) {
+        return true;
+      }
+    }
+    const std::string_view module = LastPart(frame.module);
+    return frame.function.empty() && (module == "libc.so.6" || module == "libpthread.so.0");
+  };
+  while (frames.size() > 1 && is_start_code(frames.back())) frames.pop_back();
+  return frames;
+}
+
+std::string TextOf(const std::vector<Finding>& group, int pid, FrameSource& frames, std::string_view header) {
+  std::vector<const Finding*> findings;
+  for (const Finding& finding : group) {
+    if (finding.suppressed_by.empty()) findings.push_back(&finding);
+  }
+  if (findings.empty()) return {};
+  TextWriter writer(pid, frames);
+  if (IsLeak(findings.front()->rule)) {
+    writer.Leaks(findings, header);
+  } else {
+    for (const Finding* finding : findings) writer.Event(*finding, header);
+  }
+  return writer.Take();
+}
+
+std::string SummaryLine(const std::vector<Finding>& findings) {
+  std::string text;
+  for (const Severity severity : {Severity::kError, Severity::kWarning, Severity::kNote}) {
+    uint64_t total = 0;
+    std::vector<std::pair<Rule, uint64_t>> rules;
+    for (const Finding& finding : findings) {
+      if (finding.severity != severity || !finding.suppressed_by.empty()) continue;
+      ++total;
+      const auto known =
+          std::find_if(rules.begin(), rules.end(), [&](const auto& entry) { return entry.first == finding.rule; });
+      if (known == rules.end()) {
+        rules.emplace_back(finding.rule, 1);
+      } else {
+        ++known->second;
+      }
+    }
+    if (total == 0) continue;
+    Append(&text, text.empty() ? "" : ", ", total, " ", NameOf(severity), total == 1 ? " (" : "s (");
+    for (size_t i = 0; i < rules.size(); ++i) {
+      Append(&text, i == 0 ? "" : ", ", InfoOf(rules[i].first).id, " ", rules[i].second);
+    }
+    text += ')';
+  }
+  const auto suppressed = std::count_if(findings.begin(), findings.end(),
+                                        [](const Finding& finding) { return !finding.suppressed_by.empty(); });
+  if (suppressed > 0) Append(&text, text.empty() ? "nothing else, " : ", ", suppressed, " suppressed");
+  return text.empty() ? text : Cat("SUMMARY: rdmacheck: ", text, "\n");
+}
+
+}  // namespace rdmacheck
