@@ -48,7 +48,7 @@ ElfFile::ElfFile(const std::string& path) : fd_(open(path.c_str(), O_RDONLY | O_
   const std::string names = Bytes(headers[names_index].sh_offset, headers[names_index].sh_size);
   for (const Elf64_Shdr& section : headers) {
     sections_.push_back({std::string(NameAt(names, section.sh_name)), section.sh_type, section.sh_link,
-                         section.sh_flags, section.sh_offset, section.sh_type == SHT_NOBITS ? 0 : section.sh_size});
+                         section.sh_flags, section.sh_addr, section.sh_offset, section.sh_size});
   }
 }
 
@@ -70,6 +70,10 @@ bool ElfFile::Read(uint64_t offset, void* out, size_t size) const {
   return true;
 }
 
+std::string ElfFile::Bytes(const Section& section) const {
+  return section.type == SHT_NOBITS ? std::string() : Bytes(section.offset, section.size);
+}
+
 std::string ElfFile::Bytes(uint64_t offset, uint64_t size) const {
   if (size > file_size_) return {};
   std::string bytes(size, '\0');
@@ -80,7 +84,7 @@ std::string ElfFile::BuildId() const {
   constexpr char kDigits[] = "0123456789abcdef";
   for (const Section& section : sections_) {
     if (section.type != SHT_NOTE) continue;
-    const std::string notes = Bytes(section.offset, section.size);
+    const std::string notes = Bytes(section);
     for (size_t at = 0; at + sizeof(Elf64_Nhdr) <= notes.size();) {
       Elf64_Nhdr note;
       memcpy(&note, notes.data() + at, sizeof(note));
@@ -105,7 +109,7 @@ std::string ElfFile::BuildId() const {
 
 std::string ElfFile::DebugLink() const {
   for (const Section& section : sections_) {
-    if (section.name == ".gnu_debuglink") return std::string(NameAt(Bytes(section.offset, section.size), 0));
+    if (section.name == ".gnu_debuglink") return std::string(NameAt(Bytes(section), 0));
   }
   return {};
 }
@@ -120,14 +124,21 @@ void ElfFile::LoadSymbols() {
   const uint32_t wanted = has_symtab() ? SHT_SYMTAB : SHT_DYNSYM;
   for (const Section& section : sections_) {
     if (section.type != wanted || section.link >= sections_.size() || (section.flags & SHF_COMPRESSED) != 0) continue;
-    names_ = Bytes(sections_[section.link].offset, sections_[section.link].size);
-    const std::string table = Bytes(section.offset, section.size);
+    names_ = Bytes(sections_[section.link]);
+    const std::string table = Bytes(section);
     for (size_t at = 0; at + sizeof(Elf64_Sym) <= table.size(); at += sizeof(Elf64_Sym)) {
       Elf64_Sym symbol;
       memcpy(&symbol, table.data() + at, sizeof(symbol));
       const unsigned type = ELF64_ST_TYPE(symbol.st_info);
       if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol.st_shndx == SHN_UNDEF) continue;
-      symbols_.push_back({symbol.st_value, symbol.st_size, symbol.st_name, ELF64_ST_BIND(symbol.st_info) == STB_LOCAL});
+      uint64_t size = symbol.st_size;
+      if (size == 0 && symbol.st_shndx < sections_.size()) {
+        // Hand-written assembly has no sizes; there the next symbol ends the function, or the section.
+        const Section& code = sections_[symbol.st_shndx];
+        size = code.address + code.size - symbol.st_value;
+        if (size > code.size) continue;
+      }
+      symbols_.push_back({symbol.st_value, size, symbol.st_name, ELF64_ST_BIND(symbol.st_info) == STB_LOCAL});
     }
     break;
   }
@@ -143,8 +154,7 @@ std::string ElfFile::FunctionAt(uint64_t address) {
                                 [](uint64_t wanted, const Symbol& symbol) { return wanted < symbol.address; });
   if (after == symbols_.begin()) return {};
   const Symbol& symbol = *std::prev(after);
-  // Hand-written assembly has no sizes; there the next symbol ends the function.
-  if (symbol.size != 0 && address - symbol.address >= symbol.size) return {};
+  if (address - symbol.address >= symbol.size) return {};
   return std::string(NameAt(names_, symbol.name));
 }
 

@@ -35,7 +35,7 @@ class ElfFile {
   struct Section {
     std::string name;
     uint32_t type = 0, link = 0;
-    uint64_t flags = 0, offset = 0, size = 0;
+    uint64_t flags = 0, address = 0, offset = 0, size = 0;
   };
   struct Symbol {
     uint64_t address = 0, size = 0;
@@ -45,6 +45,7 @@ class ElfFile {
 
   bool Read(uint64_t offset, void* out, size_t size) const;
   std::string Bytes(uint64_t offset, uint64_t size) const;
+  std::string Bytes(const Section& section) const;
   void LoadSymbols();
 
   int fd_;

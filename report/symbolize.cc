@@ -67,11 +67,12 @@ std::string Demangled(const std::string& name) {
 
 #if RDMACHECK_HAVE_LIBDW
 
-#define RDMACHECK_LIBDW_FUNCTIONS(F)                                                                                   \
-  F(dwfl_begin)                                                                                                        \
-  F(dwfl_end) F(dwfl_report_elf) F(dwfl_report_end) F(dwfl_module_info) F(dwfl_module_build_id) F(dwfl_module_addrdie) \
-      F(dwfl_module_getsrc) F(dwfl_module_addrinfo) F(dwfl_lineinfo) F(dwfl_standard_find_debuginfo)                   \
-          F(dwarf_getscopes) F(dwarf_getscopes_die) F(dwarf_tag) F(dwarf_diename) F(dwarf_attr_integrate)              \
+#define RDMACHECK_LIBDW_FUNCTIONS(F)                                                                       \
+  F(dwfl_begin)                                                                                            \
+  F(dwfl_end)                                                                                              \
+  F(dwfl_report_elf) F(dwfl_report_end) F(dwfl_module_info) F(dwfl_module_build_id) F(dwfl_module_addrdie) \
+      F(dwfl_module_getsrc) F(dwfl_module_addrinfo) F(dwfl_lineinfo) F(dwfl_standard_find_debuginfo)       \
+          F(dwarf_getscopes) F(dwarf_getscopes_die) F(dwarf_tag) F(dwarf_diename) F(dwarf_attr_integrate)  \
               F(dwarf_attr) F(dwarf_formstring) F(dwarf_formudata) F(dwarf_getsrcfiles) F(dwarf_filesrc)
 
 class Symbolizer::Libdw {
@@ -203,8 +204,10 @@ class Symbolizer::Module {
     Dwarf_Attribute attribute;
     for (const unsigned name : {unsigned{DW_AT_linkage_name}, unsigned{DW_AT_MIPS_linkage_name}}) {
       if (libdw_->dwarf_attr_integrate(die, name, &attribute) == nullptr) continue;
+      last_has_linkage_name_ = true;
       if (const char* linkage_name = libdw_->dwarf_formstring(&attribute)) return Demangled(linkage_name);
     }
+    last_has_linkage_name_ = false;
     const char* name = libdw_->dwarf_diename(die);
     return name != nullptr ? name : "";
   }
@@ -228,17 +231,21 @@ class Symbolizer::Module {
 
   std::vector<Frame> LookupInDwarf(uint64_t address) {
     std::vector<Frame> frames(1);
+    last_has_linkage_name_ = false;
     if (Dwfl_Line* line = libdw_->dwfl_module_getsrc(dwfl_module_, address)) {
       const char* file = libdw_->dwfl_lineinfo(line, nullptr, &frames[0].line, nullptr, nullptr, nullptr);
       if (file != nullptr) frames[0].file = file;
     }
     ExpandInlined(address, &frames);
-    if (frames.back().function.empty()) {
+    // A function that only its file sees has no linkage name in DWARF; its symbol then says the scopes.
+    if (!last_has_linkage_name_) {
       GElf_Off into = 0;
       GElf_Sym symbol;
       const char* name = libdw_->dwfl_module_addrinfo(dwfl_module_, address, &into, &symbol, nullptr, nullptr, nullptr);
       // libdw names the nearest symbol before, however far; a name of some other function would mislead.
-      if (name != nullptr && (symbol.st_size == 0 || into < symbol.st_size)) frames.back().function = Demangled(name);
+      const bool covers = name != nullptr && (symbol.st_size == 0 || into < symbol.st_size);
+      std::string* function = &frames.back().function;
+      if (covers && (function->empty() || strncmp(name, "_Z", 2) == 0)) *function = Demangled(name);
     }
     if (frames.size() == 1 && frames[0].function.empty() && frames[0].file.empty()) frames.clear();
     return frames;
@@ -281,6 +288,7 @@ class Symbolizer::Module {
 
   Dwfl* dwfl_ = nullptr;
   Dwfl_Module* dwfl_module_ = nullptr;
+  bool last_has_linkage_name_ = false;  // of the DIE that NameOfDie() looked at last
 #endif
 
   const std::string path_;
