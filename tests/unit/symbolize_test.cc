@@ -1,0 +1,231 @@
+#include "report/symbolize.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "report/cat.h"
+#include "report/elf_file.h"
+#include "symbolize_subject.h"
+
+namespace rdmacheck {
+namespace {
+
+namespace fs = std::filesystem;
+
+void* recorded = nullptr;
+__attribute__((noinline)) void Record() { recorded = __builtin_return_address(0); }
+
+// The frame that a stack would hold for the call that `call` makes inside the subject.
+Frame FrameOf(void (*call)(subject::Recorder)) {
+  call(&Record);
+  Dl_info info = {};
+  EXPECT_NE(dladdr(recorded, &info), 0);
+  Frame frame;
+  frame.module = fs::canonical(RDMACHECK_SUBJECT);
+  frame.offset = static_cast<uint64_t>(static_cast<char*>(recorded) - static_cast<char*>(info.dli_fbase));
+  frame.build_id = ElfFile(frame.module).BuildId();
+  return frame;
+}
+
+SymbolizerOptions WithoutLibdw() {
+  SymbolizerOptions options;
+  options.use_libdw = false;
+  return options;
+}
+
+int LowestFreeDescriptor() {
+  const int fd = dup(0);
+  close(fd);
+  return fd;
+}
+
+bool IsMapped(std::string_view what) {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find(what) != std::string::npos) return true;
+  }
+  return false;
+}
+
+TEST(SymbolizerTest, LibdwGivesLineAndInlinedCaller) {
+  Symbolizer symbolizer;
+  if (!symbolizer.has_libdw()) GTEST_SKIP() << "libdw.so.1 is not on this machine";
+  const Frame frame = FrameOf(&subject::Outer);
+  std::vector<Frame> frames = {frame};
+  symbolizer.Resolve(&frames);
+  ASSERT_EQ(frames.size(), 2u);
+  // Compilers give functions of an unnamed namespace no linkage name, so this may lack its scopes.
+  EXPECT_NE(frames[0].function.find("Inlined"), std::string::npos) << frames[0].function;
+  EXPECT_EQ(frames[0].line, subject::kInlinedLine);
+  EXPECT_EQ(frames[1].function, "subject::Outer(void (*)())");
+  EXPECT_EQ(frames[1].line, subject::kOuterLine);
+  for (const Frame& one : frames) {
+    EXPECT_TRUE(fs::path(one.file).is_absolute()) << one.file;
+    EXPECT_EQ(fs::path(one.file).filename(), "symbolize_subject.cc");
+    EXPECT_EQ(one.module, frame.module);
+    EXPECT_EQ(one.offset, frame.offset);
+    EXPECT_EQ(one.build_id, frame.build_id);
+  }
+}
+
+TEST(SymbolizerTest, WithoutLibdwTheFunctionIsStillNamed) {
+  Symbolizer symbolizer(WithoutLibdw());
+  EXPECT_FALSE(symbolizer.has_libdw());
+  std::vector<Frame> frames = {FrameOf(&subject::Outer), FrameOf(&subject_plain)};
+  symbolizer.Resolve(&frames);
+  ASSERT_EQ(frames.size(), 2u);
+  EXPECT_EQ(frames[0].function, "subject::Outer(void (*)())");
+  EXPECT_EQ(frames[0].file, "");
+  EXPECT_EQ(frames[0].line, 0);
+  EXPECT_EQ(frames[1].function, "subject_plain");
+}
+
+TEST(SymbolizerTest, AnotherBuildOfTheModuleGetsNoNames) {
+  for (const SymbolizerOptions& options : {SymbolizerOptions(), WithoutLibdw()}) {
+    Symbolizer symbolizer(options);
+    std::vector<Frame> frames = {FrameOf(&subject_plain)};
+    frames[0].build_id = "0123456789abcdef";
+    symbolizer.Resolve(&frames);
+    ASSERT_EQ(frames.size(), 1u);
+    EXPECT_EQ(frames[0].function, "");
+    EXPECT_EQ(frames[0].file, "");
+  }
+}
+
+TEST(SymbolizerTest, ModulesWithoutAFileStayAsTheyAre) {
+  Symbolizer symbolizer;
+  std::vector<Frame> frames(4);
+  frames[0].module = "linux-vdso.so.1";
+  frames[1].module = "/no/such/file";
+  frames[2].offset = 4711;
+  frames[3].module = "/dev/zero";
+  for (Frame& frame : frames) frame.offset += 1;
+  symbolizer.Resolve(&frames);
+  ASSERT_EQ(frames.size(), 4u);
+  for (const Frame& frame : frames) EXPECT_EQ(frame.function, "");
+}
+
+TEST(SymbolizerTest, FramesThatHaveAFunctionStayAsTheyAre) {
+  Symbolizer symbolizer;
+  std::vector<Frame> frames = {FrameOf(&subject_plain)};
+  frames[0].function = "known";
+  symbolizer.Resolve(&frames);
+  ASSERT_EQ(frames.size(), 1u);
+  EXPECT_EQ(frames[0].function, "known");
+}
+
+TEST(SymbolizerTest, AStrippedModuleIsNamedFromItsDebugFile) {
+  if (system("objcopy --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "objcopy is not on this machine";
+  char folder[] = "/tmp/symbolize_test.XXXXXX";
+  ASSERT_NE(mkdtemp(folder), nullptr);
+  const std::string module = Cat(folder, "/libsubject.so"), debug = Cat(folder, "/libsubject.debug");
+  ASSERT_EQ(system(Cat("objcopy --only-keep-debug --compress-debug-sections ", RDMACHECK_SUBJECT, " ", debug,
+                       " && strip -o ", module, " ", RDMACHECK_SUBJECT)
+                       .c_str()),
+            0);
+  Frame frame = FrameOf(&subject::Outer);
+  frame.module = module;
+  SymbolizerOptions roots;
+  roots.debug_roots = {Cat(folder, "/root")};
+  const bool has_libdw = Symbolizer().has_libdw();
+  const std::string id = frame.build_id;
+
+  std::vector<Frame> frames = {frame};
+  Symbolizer(roots).Resolve(&frames);  // .dynsym only
+  ASSERT_EQ(frames.size(), 1u);
+  EXPECT_EQ(frames[0].function, "subject::Outer(void (*)())");
+  EXPECT_EQ(frames[0].file, "");
+
+  const fs::path under_root = Cat(folder, "/root/.build-id/", id.substr(0, 2), "/", id.substr(2), ".debug");
+  fs::create_directories(under_root.parent_path());
+  fs::rename(debug, under_root);
+  frames = {frame};
+  Symbolizer(roots).Resolve(&frames);
+  EXPECT_EQ(frames.back().function, "subject::Outer(void (*)())");
+  EXPECT_EQ(frames.back().line, has_libdw ? subject::kOuterLine : 0);
+
+  // By its link, and only if it is of the same build.
+  fs::rename(under_root, debug);
+  ASSERT_EQ(system(Cat("objcopy --add-gnu-debuglink=", debug, " ", module).c_str()), 0);
+  frames = {frame};
+  Symbolizer(roots).Resolve(&frames);
+  EXPECT_EQ(frames.back().line, has_libdw ? subject::kOuterLine : 0);
+  fs::copy_file("/bin/true", debug, fs::copy_options::overwrite_existing);
+  frames = {frame};
+  Symbolizer(roots).Resolve(&frames);
+  EXPECT_EQ(frames.back().line, 0);
+  fs::remove_all(folder);
+}
+
+TEST(SymbolizerTest, NothingIsLeftBehind) {
+  const int before = LowestFreeDescriptor();
+  {
+    Symbolizer symbolizer;
+    std::vector<Frame> frames = {FrameOf(&subject::Outer)};
+    errno = EXDEV;
+    symbolizer.Resolve(&frames);
+    EXPECT_EQ(errno, EXDEV);
+  }
+  EXPECT_EQ(LowestFreeDescriptor(), before);
+  EXPECT_FALSE(IsMapped("libdw"));
+  EXPECT_FALSE(IsMapped("libelf"));
+}
+
+TEST(SymbolizerTest, DebuginfodIsNotLoadedIntoTheProgram) {
+  setenv("DEBUGINFOD_URLS", "http://localhost:1", 1);
+  {
+    Symbolizer symbolizer;
+    std::vector<Frame> frames = {FrameOf(&subject::Outer)};
+    frames[0].module = "/proc/self/exe";
+    frames[0].build_id.clear();
+    symbolizer.Resolve(&frames);
+    EXPECT_FALSE(IsMapped("libdebuginfod"));
+  }
+  unsetenv("DEBUGINFOD_URLS");
+}
+
+class OneStack : public FrameSource {
+ public:
+  explicit OneStack(Frame frame) : frame_(std::move(frame)) {}
+  std::vector<Frame> FramesOf(StackId id) override {
+    ++asked;
+    return id == 1 ? std::vector<Frame>{frame_} : std::vector<Frame>();
+  }
+  int asked = 0;
+
+ private:
+  const Frame frame_;
+};
+
+TEST(SymbolizedFramesTest, AStackIsResolvedOnce) {
+  OneStack raw(FrameOf(&subject_plain));
+  Symbolizer symbolizer(WithoutLibdw());
+  SymbolizedFrames frames(&raw, &symbolizer);
+  EXPECT_EQ(frames.FramesOf(1).at(0).function, "subject_plain");
+  EXPECT_EQ(frames.FramesOf(1).at(0).function, "subject_plain");
+  EXPECT_EQ(raw.asked, 1);
+  EXPECT_TRUE(frames.FramesOf(kNoStack).empty());
+  EXPECT_TRUE(frames.FramesOf(2).empty());
+}
+
+TEST(SymbolizedFramesTest, WithoutASymbolizerFramesPassThrough) {
+  OneStack raw(FrameOf(&subject_plain));
+  EXPECT_EQ(SymbolizedFrames(&raw, nullptr).FramesOf(1).at(0).function, "");
+}
+
+TEST(DemangledTest, OnlyMangledNamesChange) {
+  EXPECT_EQ(Demangled("_ZN2ns1fEi"), "ns::f(int)");
+  EXPECT_EQ(Demangled("main"), "main");
+  EXPECT_EQ(Demangled("_Z"), "_Z");
+  EXPECT_EQ(Demangled(""), "");
+}
+
+}  // namespace
+}  // namespace rdmacheck

@@ -1,0 +1,145 @@
+#include "report/text_writer.h"
+
+#include <gtest/gtest.h>
+
+#include "fixed_report.h"
+
+namespace rdmacheck {
+namespace {
+
+bool Contains(const std::string& text, std::string_view what) { return text.find(what) != std::string::npos; }
+
+TEST(TextWriterTest, EqualKindsAreCountedInTheSentence) {
+  FixedFrames frames;
+  std::vector<Finding> leaks = FindingsOf(FixedReport(), Rule::kLeakAtClose);
+  const std::string text = TextOf(leaks, 1, frames);
+  EXPECT_EQ(text.substr(0, text.find('\n')),
+            "==1==ERROR: rdmacheck: leak-at-close: ibv_close_device(rxe0) leaves 4 objects alive: 1 qp, 3 mr");
+}
+
+TEST(TextWriterTest, AHeaderThatIsGivenIsTheSentence) {
+  FixedFrames frames;
+  const std::string text = TextOf(FindingsOf(FixedReport(), Rule::kLeakAtClose), 1, frames, "given");
+  EXPECT_EQ(text.substr(0, text.find('\n')), "==1==ERROR: rdmacheck: leak-at-close: given");
+}
+
+TEST(TextWriterTest, TheWorstSeverityOfAGroupIsShown) {
+  FixedFrames frames;
+  std::vector<Finding> open = FindingsOf(FixedReport(), Rule::kOpenAtExit);
+  EXPECT_TRUE(Contains(TextOf(open, 1, frames), "==WARNING: "));
+  open.back().severity = Severity::kError;
+  EXPECT_TRUE(Contains(TextOf(open, 1, frames), "==ERROR: "));
+}
+
+TEST(TextWriterTest, SuppressedFindingsAreNotShown) {
+  FixedFrames frames;
+  std::vector<Finding> leaks = FindingsOf(FixedReport(), Rule::kLeakAtClose);
+  for (Finding& leak : leaks) leak.suppressed_by = "*:*";
+  EXPECT_EQ(TextOf(leaks, 1, frames), "");
+  EXPECT_EQ(TextOf(std::vector<Finding>(), 1, frames), "");
+}
+
+TEST(TextWriterTest, AtExitTheFiveLargestStacksAreShownAndTheRestCounted) {
+  FixedFrames frames;
+  const std::string text = TextOf(FindingsOf(FixedReport(), Rule::kOpenAtExit), 1, frames);
+  EXPECT_TRUE(Contains(text, "28 objects are still open when the process ends: 3 context, 25 cq\n"));
+  EXPECT_TRUE(Contains(text, "\n  7 cq, the first #26 on rxe0\n"));
+  EXPECT_FALSE(Contains(text, "\n  2 context"));
+  EXPECT_TRUE(Contains(text, "\n  and 3 more from 2 other creating stacks: 2 context, 1 context\n") ||
+              Contains(text, "\n  and 3 more from 2 other creating stacks: 3 context\n"));
+}
+
+TEST(TextWriterTest, SixRelatedObjectsAreAllShownAndOfSevenTwoAreCounted) {
+  FixedFrames frames;
+  std::vector<Finding> busy = FindingsOf(FixedReport(), Rule::kBusyDestroy);
+  EXPECT_TRUE(
+      Contains(TextOf(busy, 1, frames), "\n  and 2 more: child mr, created at pool::Grow(unsigned long) grow.cc:7\n"));
+  busy[0].related.pop_back();
+  EXPECT_FALSE(Contains(TextOf(busy, 1, frames), " more: "));
+  EXPECT_TRUE(Contains(TextOf(busy, 1, frames), "child mr #13"));
+}
+
+TEST(TextWriterTest, AnAnswerIsNamed) {
+  FixedFrames frames;
+  EXPECT_TRUE(Contains(TextOf(FindingsOf(FixedReport(), Rule::kBusyDestroy), 1, frames),
+                       "\n  ibv_dealloc_pd answered EBUSY (Device or resource busy)\n"));
+}
+
+TEST(TextWriterTest, OccurrencesAreCounted) {
+  FixedFrames frames;
+  std::vector<Finding> twice = FindingsOf(FixedReport(), Rule::kDoubleDestroy);
+  twice[0].count = 3;
+  EXPECT_TRUE(Contains(TextOf(twice, 1, frames), " 350 ms ago (3 times)\n"));
+}
+
+TEST(TextWriterTest, AFrameWithoutNameTellsWhatIsNeededToFindItLater) {
+  FixedFrames frames;
+  EXPECT_EQ(TextOf(frames.FramesOf(4)[0]), "?? (/opt/vendor/libvendor.so+0x4711) (BuildId: dd44)");
+  EXPECT_EQ(TextOf(frames.FramesOf(6)[0]), "?? (0x7f0000001000 in no file)");
+  EXPECT_EQ(TextOf(frames.FramesOf(5)[0]), "worker (echo+0x2000)");
+  EXPECT_EQ(TextOf(frames.FramesOf(1)[0]), "make_qp qp.c:42 (echo+0x1234)");
+}
+
+TEST(TextWriterTest, WhatStandsBelowMainOrAThreadIsLeftOut) {
+  FixedFrames frames;
+  EXPECT_EQ(WithoutStartCode(frames.FramesOf(1)).back().function, "main");
+  ASSERT_EQ(WithoutStartCode(frames.FramesOf(5)).size(), 1u);
+  EXPECT_EQ(WithoutStartCode(frames.FramesOf(6)).size(), 1u);
+  Frame start;
+  start.function = "_start";
+  EXPECT_EQ(WithoutStartCode({start}).size(), 1u);
+}
+
+TEST(TextWriterTest, AThreadThatIsGoneIsSaidToBe) {
+  EXPECT_EQ(TextOf(ThreadRef{7, "", false}), "thread 7");
+  EXPECT_EQ(TextOf(ThreadRef{7, "w", false}), "thread 7 (w)");
+  EXPECT_EQ(TextOf(ThreadRef{7, "w", true}), "thread 7 (w, exited)");
+  EXPECT_EQ(TextOf(ThreadRef{7, "", true}), "thread 7 (exited)");
+}
+
+TEST(TextWriterTest, AnObjectOfALibraryIsSaidToBe) {
+  FixedFrames frames;
+  std::vector<Finding> open = FindingsOf(FixedReport(), Rule::kOpenAtExit);
+  open.resize(1);
+  open[0].object.owner = "librdmacm";
+  open[0].object.origin = "imported";
+  EXPECT_TRUE(Contains(TextOf(open, 1, frames), "imported 2.1 s ago by thread 4711 (echo), for librdmacm itself\n"));
+}
+
+TEST(DurationTest, OneUnitIsEnough) {
+  EXPECT_EQ(Duration(0), "0 ms");
+  EXPECT_EQ(Duration(-1), "0 ms");
+  EXPECT_EQ(Duration(0.35), "350 ms");
+  EXPECT_EQ(Duration(0.9996), "1.0 s");
+  EXPECT_EQ(Duration(2.14), "2.1 s");
+  EXPECT_EQ(Duration(59.7), "60 s");
+  EXPECT_EQ(Duration(600), "10 min");
+  EXPECT_EQ(Duration(3600 * 3.44), "3.4 h");
+}
+
+TEST(BytesTest, OneUnitIsEnough) {
+  EXPECT_EQ(Bytes(1), "1 byte");
+  EXPECT_EQ(Bytes(1023), "1023 bytes");
+  EXPECT_EQ(Bytes(4096), "4.0 KiB");
+  EXPECT_EQ(Bytes(1048575), "1.0 MiB");
+  EXPECT_EQ(Bytes(uint64_t{5} << 30), "5.0 GiB");
+  EXPECT_EQ(Bytes(~uint64_t{0}), "16 EiB");
+}
+
+TEST(SummaryLineTest, NothingFoundSaysNothing) { EXPECT_EQ(SummaryLine({}), ""); }
+
+TEST(SummaryLineTest, FindingsAreCountedBySeverityAndRule) {
+  EXPECT_EQ(SummaryLine(FixedReport().findings),
+            "SUMMARY: rdmacheck: 3 errors (leak-at-close 2, double-destroy 1), 7 warnings (open-at-exit 7), "
+            "2 notes (busy-destroy 1, create-failed 1), 1 suppressed\n");
+}
+
+TEST(SummaryLineTest, OneOfASeverityIsSingular) {
+  std::vector<Finding> twice = FindingsOf(FixedReport(), Rule::kDoubleDestroy);
+  EXPECT_EQ(SummaryLine(twice), "SUMMARY: rdmacheck: 1 error (double-destroy 1)\n");
+  twice[0].suppressed_by = "*:main";
+  EXPECT_EQ(SummaryLine(twice), "SUMMARY: rdmacheck: nothing else, 1 suppressed\n");
+}
+
+}  // namespace
+}  // namespace rdmacheck
