@@ -1,0 +1,85 @@
+#include "interpose/hooks/dlsym_hook.h"
+
+#include <dlfcn.h>
+
+#include <cstring>
+
+#include "interpose/hooks/plt_rows.h"
+#include "interpose/runtime/runtime.h"
+
+namespace rdmacheck {
+namespace {
+
+struct NamedRow {
+  const char* name;
+  const char* version;
+  Library library;
+  RealPointers* real;
+  void* handle_hook;
+};
+
+template <class Row>
+NamedRow Name() {
+  return {Row::kName, Row::kVersion, Row::kLibrary, &Row::real, reinterpret_cast<void*>(&HandleHook<Row>::Call)};
+}
+
+const NamedRow* FindRow(const char* name) {
+  // Nearly every question is about something else.
+  if (name == nullptr || (strncmp(name, "ibv_", 4) != 0 && strncmp(name, "rdma_", 5) != 0 &&
+                          strstr(name, "dv_") == nullptr)) {
+    return nullptr;
+  }
+  static const NamedRow kRows[] = {
+#define PLT_VERB(library, version, symbol, argc, ...) Name<Row_##symbol>(),
+#define SLOT_VERB(symbol, slot, ...)
+#include "interpose/verbs/all_verbs.def"
+#undef PLT_VERB
+#undef SLOT_VERB
+  };
+  for (const NamedRow& row : kRows) {
+    if (strcmp(row.name, name) == 0) return &row;
+  }
+  return nullptr;
+}
+
+}  // namespace
+}  // namespace rdmacheck
+
+extern "C" {
+
+void* rdmacheck_real_dlsym(void) { return reinterpret_cast<void*>(rdmacheck::RealDlsym()); }
+void* rdmacheck_real_dlvsym(void) { return reinterpret_cast<void*>(rdmacheck::RealDlvsym()); }
+
+int rdmacheck_is_missing(const char* name, const char* version) {
+  const rdmacheck::NamedRow* row = rdmacheck::FindRow(name);
+  if (row == nullptr || (version != nullptr && strcmp(version, row->version) != 0)) return 0;
+  return rdmacheck::HasReal(row->library, row->name, row->version) ? 0 : 1;
+}
+
+void* rdmacheck_redirect(void* handle, const char* name, const char* version, void* real) {
+  using rdmacheck::RealDlvsym;
+  if (real == nullptr) return nullptr;
+  const rdmacheck::NamedRow* row = rdmacheck::FindRow(name);
+  if (row == nullptr) return real;
+  // IBVERBS_1.0 and whatever comes after ours are other functions of the same name: theirs, not ours.
+  if (version != nullptr && strcmp(version, row->version) != 0) return real;
+  if (!rdmacheck::LiesIn(row->library, real)) return real;
+  if (version == nullptr) {
+    void* served = RealDlvsym()(handle, name, row->version);
+    if (served == nullptr) dlerror();
+    if (served != real) return real;
+  }
+  void* known = nullptr;
+  if (!row->real->in_library.compare_exchange_strong(known, real) && known != real) {
+    rdmacheck::Runtime::Get().Unwatched("a second copy of " + std::string(rdmacheck::SonameOf(row->library)) +
+                                        ", whose functions are fetched by dlsym");
+    return real;
+  }
+  if (rdmacheck::Runtime* runtime = rdmacheck::Runtime::IfMade()) {
+    runtime->hooks_dlsym.fetch_add(1, std::memory_order_relaxed);
+  } else {
+    rdmacheck::Runtime::Get().hooks_dlsym.fetch_add(1, std::memory_order_relaxed);
+  }
+  return row->handle_hook;
+}
+}

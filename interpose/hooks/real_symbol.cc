@@ -1,0 +1,150 @@
+#include "interpose/hooks/real_symbol.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdlib.h>
+
+#include <cstring>
+
+#include "interpose/hooks/disassoc.h"
+#include "interpose/hooks/elf_lookup.h"
+#include "interpose/runtime/runtime.h"
+
+namespace rdmacheck {
+namespace {
+
+// Before glibc 2.34 the two lived in a library of their own.
+void* LibcFunction(const char* name) {
+  void* found = FindInLoadedFile("libc.so.", name);
+  return found != nullptr ? found : FindInLoadedFile("libdl.so.", name);
+}
+
+struct Search {
+  const char* soname;
+  const void* address;
+  char path[4096];
+  bool inside;
+};
+
+int Visit(dl_phdr_info* info, size_t, void* data) {
+  Search* search = static_cast<Search*>(data);
+  const char* slash = info->dlpi_name == nullptr ? nullptr : strrchr(info->dlpi_name, '/');
+  const char* base = slash == nullptr ? info->dlpi_name : slash + 1;
+  if (base == nullptr || strncmp(base, search->soname, strlen(search->soname)) != 0) return 0;
+  if (search->path[0] == '\0') {
+    strncpy(search->path, info->dlpi_name, sizeof(search->path) - 1);
+  }
+  const uintptr_t address = reinterpret_cast<uintptr_t>(search->address);
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+    const uintptr_t begin = info->dlpi_addr + segment.p_vaddr;
+    if (segment.p_type == PT_LOAD && address >= begin && address < begin + segment.p_memsz) search->inside = true;
+  }
+  return 0;
+}
+
+// Loaded files are known by the head of their name: libmlx5.so.1 is a link to libmlx5.so.1.24.44.0.
+Search LookFor(Library library, const void* address) {
+  Search search{SonameOf(library), address, {}, false};
+  dl_iterate_phdr(&Visit, &search);
+  return search;
+}
+
+}  // namespace
+
+const char* SonameOf(Library library) {
+  switch (library) {
+    case Library::kIbverbs: return "libibverbs.so.1";
+    case Library::kMlx5: return "libmlx5.so.1";
+    case Library::kMlx4: return "libmlx4.so.1";
+    case Library::kEfa: return "libefa.so.1";
+    case Library::kHns: return "libhns.so.1";
+    case Library::kRdmacm: return "librdmacm.so.1";
+  }
+  return "";
+}
+
+DlvsymFunction RealDlvsym() {
+  static std::atomic<void*> known{nullptr};
+  void* real = known.load(std::memory_order_acquire);
+  if (real == nullptr) {
+    real = LibcFunction("dlvsym");
+    known.store(real, std::memory_order_release);
+  }
+  return reinterpret_cast<DlvsymFunction>(real);
+}
+
+DlsymFunction RealDlsym() {
+  static std::atomic<void*> known{nullptr};
+  void* real = known.load(std::memory_order_acquire);
+  if (real == nullptr) {
+    real = LibcFunction("dlsym");
+    // Another interposer may stand between us and the C library: chain to it. The look-up is made from this file, so
+    // what is "next" is what comes after us.
+    if (real != nullptr) {
+      void* next = reinterpret_cast<DlsymFunction>(real)(RTLD_NEXT, "dlsym");
+      if (next != nullptr) real = next;
+    }
+    known.store(real, std::memory_order_release);
+  }
+  return reinterpret_cast<DlsymFunction>(real);
+}
+
+void* HandleOfLoaded(Library library) {
+  // The count of opens this adds is never given back: the library must not go while hooks point into it.
+  if (void* handle = dlopen(SonameOf(library), RTLD_LAZY | RTLD_NOLOAD)) return handle;
+  const Search search = LookFor(library, nullptr);
+  void* handle = search.path[0] == '\0' ? nullptr : dlopen(search.path, RTLD_LAZY | RTLD_NOLOAD);
+  if (handle == nullptr) dlerror();  // the failed questions were ours, not the program's
+  return handle;
+}
+
+std::string PathOfLoaded(Library library) { return LookFor(library, nullptr).path; }
+
+bool LiesIn(Library library, const void* address) { return LookFor(library, address).inside; }
+
+namespace {
+
+void* Find(Library library, const char* name, const char* version) {
+  const DlvsymFunction dlvsym_real = RealDlvsym();
+  if (dlvsym_real == nullptr) return nullptr;
+  void* real = dlvsym_real(RTLD_NEXT, name, version);
+  if (real == nullptr) {
+    if (void* handle = HandleOfLoaded(library)) real = dlvsym_real(handle, name, version);
+  }
+  if (real == nullptr) dlerror();
+  return real;
+}
+
+}  // namespace
+
+bool HasReal(Library library, const char* name, const char* version) { return Find(library, name, version) != nullptr; }
+
+void* FindReal(Library library, const char* name, const char* version) {
+  void* real = Find(library, name, version);
+  if (real == nullptr) {
+    Runtime::Get().TellOnce(std::string(name) + "@" + version + " was called, but " +
+                            (PathOfLoaded(library).empty() ? std::string(SonameOf(library)) + " is not in the process"
+                                                           : PathOfLoaded(library) + " has no such function") +
+                            "; the call answers EOPNOTSUPP");
+  }
+  return real;
+}
+
+bool LibibverbsAllowsDisassociation() {
+  // The variable itself, if this libibverbs can be asked; it has read its environment by now.
+  if (void* handle = HandleOfLoaded(Library::kIbverbs)) {
+    const void* flag = RealDlsym()(handle, "verbs_allow_disassociate_destroy");
+    if (flag != nullptr) return *static_cast<const bool*>(flag);
+    dlerror();
+  }
+  for (const char* name : {"RDMAV_ALLOW_DISASSOC_DESTROY", "MLX4_DEVICE_FATAL_CLEANUP"}) {
+    const char* value = getenv(name);
+    if (value != nullptr && strcmp(value, "0") != 0) return true;
+  }
+  return false;
+}
+
+StartInfo DescribeLibraries() { return {PathOfLoaded(Library::kIbverbs), PathOfLoaded(Library::kRdmacm)}; }
+
+}  // namespace rdmacheck

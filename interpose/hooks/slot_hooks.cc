@@ -1,0 +1,157 @@
+// verbs.def → patched pointers of one ibv_context: the verbs that are inline functions and jump through them.
+#include <cstddef>
+
+#include "interpose/hooks/context_table.h"
+#include "interpose/hooks/intercept.h"
+#include "interpose/runtime/runtime.h"
+
+namespace rdmacheck {
+namespace {
+
+enum SlotIndex : size_t {
+#define PLT_VERB(library, version, symbol, argc, ...)
+#define SLOT_VERB(symbol, slot, ...) kSlot_##symbol,
+#include "interpose/verbs/verbs.def"
+#undef SLOT_VERB
+  kSlotCount
+};
+static_assert(kSlotCount <= kMaxSlots, "raise kMaxSlots");
+
+#define SLOT_VERB(symbol, slot, ...)                            \
+  struct SlotRow_##symbol {                                     \
+    static constexpr const char* kName = #symbol;               \
+    static constexpr size_t kIndex = kSlot_##symbol;            \
+    static constexpr auto kSlot = slot;                         \
+    using Effect = __VA_ARGS__;                                 \
+  };
+#include "interpose/verbs/verbs.def"
+#undef SLOT_VERB
+
+const ibv_context* ContextOf(const ibv_context* context) { return context; }
+template <class T>
+const ibv_context* ContextOf(const T* object) {
+  return object->context;
+}
+
+template <class Row, class Slot>
+struct SlotHook;
+template <class Row, class Owner, class R, class... A>
+struct SlotHook<Row, R (*Owner::*)(A...)> {
+  using Fn = R (*)(A...);
+  static R Call(A... a) {
+    // The inline function has just followed this pointer itself.
+    const ContextSlots* slots = FindContextSlots(ContextOf(std::get<0>(std::tuple<A...>(a...))));
+    Fn real = slots == nullptr ? nullptr
+                               : reinterpret_cast<Fn>(slots->originals[Row::kIndex].load(std::memory_order_acquire));
+    return Intercept<Row>(real, __builtin_return_address(0), a...);
+  }
+  static Fn& In(ibv_context* context) {
+    if constexpr (std::is_same_v<Owner, ibv_context_ops>) {
+      return context->ops.*Row::kSlot;
+    } else {
+      return verbs_get_ctx(context)->*Row::kSlot;
+    }
+  }
+  // Does this context have the slot at all? New slots are put in front, so an older (shorter) struct ends before it.
+  static bool Has(ibv_context* context) {
+    if constexpr (std::is_same_v<Owner, ibv_context_ops>) {
+      return true;
+    } else {
+      const verbs_context* extended = verbs_get_ctx(context);
+      if (extended == nullptr) return false;
+      const char* const at = reinterpret_cast<const char*>(&(extended->*Row::kSlot));
+      const char* const end = reinterpret_cast<const char*>(extended + 1);
+      return extended->sz >= static_cast<size_t>(end - at);
+    }
+  }
+};
+
+template <class Row>
+using HookOf = SlotHook<Row, std::remove_const_t<decltype(Row::kSlot)>>;
+
+template <class Row>
+bool Attach(ibv_context* context, ContextSlots* slots) {
+  using Hook = HookOf<Row>;
+  if (!Hook::Has(context)) return false;
+  auto& slot = Hook::In(context);
+  // NULL means "not supported" to the inline function, and must go on meaning it.
+  if (slot == nullptr || slot == &Hook::Call) return false;
+  // Somebody may have patched before us: what is called is what was there, not the provider's own function.
+  slots->originals[Row::kIndex].store(reinterpret_cast<void*>(slot), std::memory_order_release);
+  __atomic_store_n(&slot, &Hook::Call, __ATOMIC_RELEASE);
+  return true;
+}
+
+template <class Row>
+void Detach(ibv_context* context, ContextSlots* slots) {
+  using Hook = HookOf<Row>;
+  if (!Hook::Has(context)) return;
+  auto& slot = Hook::In(context);
+  // Patched again by somebody else, who chains to us: then it stays.
+  if (slot != &Hook::Call) return;
+  auto original = reinterpret_cast<typename Hook::Fn>(slots->originals[Row::kIndex].load(std::memory_order_acquire));
+  __atomic_store_n(&slot, original, __ATOMIC_RELEASE);
+}
+
+// Programs built with libibverbs 1.1.8 reach the flow verbs through two older slots.
+constexpr size_t kPlaceholders = 2;
+void (**PlaceholderOf(verbs_context* extended, size_t i))(void) {
+  return i == 0 ? &extended->ABI_placeholder1 : &extended->ABI_placeholder2;
+}
+bool HasPlaceholder(verbs_context* extended, size_t i) {
+  const char* const end = reinterpret_cast<const char*>(extended + 1);
+  return extended->sz >= static_cast<size_t>(end - reinterpret_cast<const char*>(PlaceholderOf(extended, i)));
+}
+void (*FlowHook(size_t i))(void) {
+  return i == 0 ? reinterpret_cast<void (*)(void)>(&HookOf<SlotRow_ibv_create_flow>::Call)
+                : reinterpret_cast<void (*)(void)>(&HookOf<SlotRow_ibv_destroy_flow>::Call);
+}
+
+}  // namespace
+
+void AttachSlots(ibv_context* context) {
+  ContextSlots* slots = FindOrAddContextSlots(context);
+  Runtime& runtime = Runtime::Get();
+  if (slots == nullptr) {
+    runtime.Unwatched("inline verbs of a context (out of memory)");
+    return;
+  }
+  uint32_t attached = 0;
+#define SLOT_VERB(symbol, slot, ...) attached += Attach<SlotRow_##symbol>(context, slots);
+#include "interpose/verbs/verbs.def"
+#undef SLOT_VERB
+  if (verbs_context* extended = verbs_get_ctx(context)) {
+    for (size_t i = 0; i < kPlaceholders; ++i) {
+      if (!HasPlaceholder(extended, i)) continue;
+      void (**slot)(void) = PlaceholderOf(extended, i);
+      if (*slot == nullptr || *slot == FlowHook(i)) continue;
+      slots->placeholders[i].store(reinterpret_cast<void*>(*slot), std::memory_order_release);
+      __atomic_store_n(slot, FlowHook(i), __ATOMIC_RELEASE);
+    }
+  }
+  runtime.hooks_slots.fetch_add(attached, std::memory_order_relaxed);
+}
+
+void DetachSlots(ibv_context* context) {
+  ContextSlots* slots = FindContextSlots(context);
+  if (slots == nullptr) return;
+#define SLOT_VERB(symbol, slot, ...) Detach<SlotRow_##symbol>(context, slots);
+#include "interpose/verbs/verbs.def"
+#undef SLOT_VERB
+#undef PLT_VERB
+  if (verbs_context* extended = verbs_get_ctx(context)) {
+    for (size_t i = 0; i < kPlaceholders; ++i) {
+      if (!HasPlaceholder(extended, i)) continue;
+      void (**slot)(void) = PlaceholderOf(extended, i);
+      if (*slot != FlowHook(i)) continue;
+      __atomic_store_n(slot, reinterpret_cast<void (*)(void)>(slots->placeholders[i].load()), __ATOMIC_RELEASE);
+    }
+  }
+}
+
+uint64_t InternDeviceName(const ibv_context* context) {
+  const char* name = context->device == nullptr ? "" : context->device->name;
+  return Runtime::Get().InternName(std::string(name, strnlen(name, IBV_SYSFS_NAME_MAX)));
+}
+
+}  // namespace rdmacheck

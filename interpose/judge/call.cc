@@ -1,0 +1,29 @@
+#include "interpose/judge/call.h"
+
+#include "interpose/ledger/unwind.h"
+#include "interpose/runtime/runtime.h"
+
+namespace rdmacheck {
+
+Call::Call(const char* verb, Kind creates, void* caller)
+    : verb_(verb), creates_(creates), caller_(caller), runtime_(Runtime::Get()), self_(ThisThread()) {}
+
+StackDepot::Node* Call::Stack() {
+  if (taken_) return stack_;
+  taken_ = true;
+  const Options& options = runtime_.options();
+  void* pcs[kMaxFrames];
+  size_t depth = 1;
+  pcs[0] = caller_;
+  // stack_depth=0 takes no stack; the direct caller is known for nothing, and says which library an object belongs to.
+  if (options.stack_depth > 0) {
+    const UnwindBy by = options.unwinder == Unwinder::kLibunwind ? UnwindBy::kLibunwind
+                        : options.unwinder == Unwinder::kFp      ? UnwindBy::kFramePointers
+                                                                 : UnwindBy::kNone;
+    depth = TakeStack(by, caller_, pcs, static_cast<size_t>(options.stack_depth));
+  }
+  stack_ = runtime_.depot().Put(verb_, creates_, pcs, depth);
+  return stack_;
+}
+
+}  // namespace rdmacheck

@@ -1,0 +1,49 @@
+// leak-at-close: the only one who can say it is a checker, for ibv_close_device answers 0 whatever is left.
+#include "interpose/judge/device_loss.h"
+#include "interpose/judge/event_rules.h"
+#include "interpose/judge/faults.h"
+#include "interpose/judge/judge.h"
+#include "interpose/judge/leaks.h"
+#include "interpose/runtime/runtime.h"
+
+namespace rdmacheck {
+
+bool BeginClose(Call& call, uintptr_t context, Destruction* destruction) {
+  if (!BeginDestroy(call, Kind::kContext, context, destruction)) return false;
+  if (!destruction->active) return true;
+  Runtime& runtime = call.runtime();
+  Ledger& ledger = runtime.ledger();
+  const Slot slot = destruction->found.slot;
+  if (!ledger.HasChildren(slot)) return true;
+
+  const Record closed = ledger.Get(slot);
+  std::vector<Record> left;
+  for (Record& record : ledger.Under(slot)) {
+    if (Counts(runtime, record)) left.push_back(std::move(record));
+  }
+  if (left.empty() || closed.Has(kInherited) || closed.Has(kIgnored) || call.ignored()) return true;
+  if (closed.Has(kDeviceLost)) {
+    SayAliveAfterLoss(call.runtime(), closed, left, call.verb(), call.StackId());
+  } else {
+    runtime.reporter().Say(LeakFindings(runtime, Rule::kLeakAtClose, Severity::kError, left, &closed, call.verb(),
+                                        call.StackId()));
+    HardenRefused(runtime, left, "its context was closed");
+  }
+  runtime.reporter().Summarize();
+  runtime.reporter().WriteJson(false, -1);
+  return true;
+}
+
+void EndClose(Call& call, Destruction* destruction, int error) {
+  if (destruction->active && error == 0) {
+    Ledger& ledger = call.runtime().ledger();
+    const Slot slot = destruction->found.slot;
+    if (ledger.HasChildren(slot)) {
+      // They live on in the kernel (a mapped queue pins the file), but nothing can be done to them any more.
+      for (const Record& record : ledger.Under(slot)) ledger.SetFlags(record.slot, kClosed | kTold);
+    }
+  }
+  EndDestroy(call, Kind::kContext, destruction, error);
+}
+
+}  // namespace rdmacheck

@@ -1,0 +1,148 @@
+// Rules about creating: null-handle, use-after-*, foreign-process for the arguments, create-failed for the result.
+#include <errno.h>
+
+#include "interpose/judge/faults.h"
+#include "interpose/judge/judge.h"
+#include "interpose/judge/objects.h"
+#include "interpose/ledger/clock.h"
+#include "interpose/runtime/runtime.h"
+#include "interpose/verbs/fingerprint.h"
+#include "report/errno_name.h"
+
+namespace rdmacheck {
+namespace {
+
+// Only these say that something ran out; EINVAL may be a limit too, but says so of many other things.
+bool IsShortage(int error) {
+  return error == ENOMEM || error == EAGAIN || error == ENOSPC || error == EMFILE || error == ENFILE;
+}
+
+constexpr uint32_t kMinute = 6000;  // hundredths of a second
+std::atomic<uint32_t> last_told[kKindCount];
+
+void SayCreateFailed(Call& call, Kind kind, int error) {
+  const uint32_t now = NowStamp() + 1;
+  std::atomic<uint32_t>& told = last_told[static_cast<size_t>(kind)];
+  uint32_t before = told.load();
+  if (before != 0 && now - before < kMinute) return;
+  if (!told.compare_exchange_strong(before, now)) return;
+
+  Runtime& runtime = call.runtime();
+  std::vector<Record> held;
+  uint64_t of_kind = 0, bytes = 0;
+  for (const Record& record : runtime.ledger().All()) {
+    if (record.life == Life::kZombie || record.Has(kInherited) || record.origin == Origin::kUnknown) continue;
+    held.push_back(record);
+    of_kind += record.kind == kind;
+    bytes += record.kind == kind ? BytesOf(record) : 0;
+  }
+  uint64_t created = 0;
+  runtime.depot().ForEach([&](const StackDepot::Node& node) {
+    if (node.kind == kind) created += node.created.load(std::memory_order_relaxed);
+  });
+  Finding finding = FindingOf(Rule::kCreateFailed, call,
+                              std::string(call.verb()) + " fails with " + ErrnoName(error) + "; this process holds " +
+                                  std::to_string(of_kind) + " " + NameOf(kind) + " of " + std::to_string(created) +
+                                  " created");
+  finding.has_result = true;
+  finding.result = error;
+  for (const std::vector<Record>& group : GroupByStack(held)) {
+    Group line;
+    line.kind = NameOf(group[0].kind);
+    line.count = group.size();
+    line.stack = group[0].stack;
+    for (const Record& record : group) line.bytes += BytesOf(record);
+    line.oldest = Describe(runtime, group[0]);
+    finding.groups.push_back(std::move(line));
+    if (finding.groups.size() == 20) break;
+  }
+  if (of_kind < 100) finding.hints.push_back("that is little: the shortage is likely outside this process");
+  finding.bytes = bytes;
+  runtime.reporter().Say(std::move(finding));
+}
+
+// Born where we do not look: taken in without a word, so that what is made from it has a parent. The object is alive
+// (it is about to be used), so its context may be read.
+Found Adopt(Call& call, Kind kind, uintptr_t handle) {
+  Ledger& ledger = call.runtime().ledger();
+  Birth birth;
+  birth.kind = kind;
+  birth.handle = handle;
+  birth.origin = Origin::kUnknown;
+  Slot parents[1] = {0};
+  if (kind == Kind::kContext) {
+    call.runtime().Unwatched("a context that was opened where rdmacheck does not look: its inline verbs are not seen");
+  } else if (const ptrdiff_t offset = ContextOffsetOf(kind); offset >= 0) {
+    const uintptr_t context = *reinterpret_cast<const uintptr_t*>(handle + static_cast<uintptr_t>(offset));
+    Found found = context == 0 ? Found() : ledger.Pin(Kind::kContext, context);
+    if (context != 0 && found.slot == 0) found = Adopt(call, Kind::kContext, context);
+    if (found.slot != 0) {
+      parents[0] = found.slot;
+      birth.parents = parents;
+    }
+  }
+  ledger.Create(birth);
+  return ledger.Pin(kind, handle);
+}
+
+}  // namespace
+
+bool BeginCreate(Call& call, const Arguments& arguments, Pins* pins) {
+  Ledger& ledger = call.runtime().ledger();
+  for (const Argument& argument : arguments) {
+    if (argument.handle != 0) continue;
+    if (!argument.required) continue;
+    SayNull(call, argument.kind, false);
+    return false;
+  }
+  for (const Argument& argument : arguments) {
+    Found found = ledger.Pin(argument.kind, argument.handle);
+    if (found.standing == Standing::kDead) {
+      DeadRecord dead;
+      if (ledger.FindDead(argument.kind, argument.handle, &dead) && IsStillDead(dead)) {
+        SayDead(call, argument.kind, argument.handle, dead, false);
+      } else {
+        found.standing = Standing::kUnknown;
+      }
+    } else if (found.slot != 0 && (found.flags & kClosed) != 0) {
+      SayClosed(call, found.slot, false);
+    } else if (found.slot != 0 && (found.flags & kInherited) != 0) {
+      SayForeign(call, found.slot);
+    }
+    if (found.standing == Standing::kUnknown) {
+      found = Adopt(call, argument.kind, argument.handle);
+    }
+    if (found.slot != 0) pins->push_back(found.slot);
+  }
+  return true;
+}
+
+void EndCreate(Call& call, Kind kind, uintptr_t handle, const Numbers& numbers, Origin origin, int error, Pins* pins) {
+  Runtime& runtime = call.runtime();
+  Ledger& ledger = runtime.ledger();
+  if (handle == 0) {
+    if (call.self() != nullptr && call.self()->cm_depth == 0) NoteFailedCreate(call, kind, error);
+    for (Slot parent : *pins) {
+      ledger.SetFailure(parent, call.verb(), error, call.StackId());
+      ledger.Unpin(parent);
+    }
+    pins->clear();
+    if (IsShortage(error) && !call.ignored()) SayCreateFailed(call, kind, error);
+    return;
+  }
+  StackDepot::Node* stack = call.Stack();
+  if (stack != nullptr) stack->created.fetch_add(1, std::memory_order_relaxed);
+  Birth birth;
+  birth.kind = kind;
+  birth.handle = handle;
+  birth.numbers = numbers;
+  birth.stack = stack == nullptr ? 0 : stack->id;
+  birth.thread = call.tid();
+  birth.origin = origin;
+  birth.flags = call.ignored() ? static_cast<uint8_t>(kIgnored) : 0;
+  birth.parents = *pins;
+  ledger.Create(birth);
+  pins->clear();
+}
+
+}  // namespace rdmacheck

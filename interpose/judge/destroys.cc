@@ -1,0 +1,266 @@
+// Rules about destroying: double-destroy, use-after-close, null-handle, foreign-process before the call; busy-destroy,
+// mcast-attached, destroyed-before-child and alive-after-device-loss by its result.
+#include <errno.h>
+
+#include <algorithm>
+
+#include "interpose/judge/device_loss.h"
+#include "interpose/judge/event_rules.h"
+#include "interpose/judge/faults.h"
+#include "interpose/judge/judge.h"
+#include "interpose/judge/objects.h"
+#include "interpose/ledger/clock.h"
+#include "interpose/runtime/runtime.h"
+#include "report/errno_name.h"
+
+namespace rdmacheck {
+namespace {
+
+constexpr size_t kChildrenInWords = 5;
+
+// "2 mr, 1 qp", largest first.
+std::string CountsOf(const std::vector<Record>& records) {
+  std::vector<std::pair<size_t, Kind>> counts;
+  for (const Record& record : records) {
+    auto it = std::find_if(counts.begin(), counts.end(), [&](const auto& c) { return c.second == record.kind; });
+    if (it == counts.end()) {
+      counts.push_back({1, record.kind});
+    } else {
+      ++it->first;
+    }
+  }
+  std::stable_sort(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::string text;
+  for (const auto& [count, kind] : counts) {
+    if (!text.empty()) text += ", ";
+    text += std::to_string(count) + " " + NameOf(kind);
+  }
+  return text;
+}
+
+// Everything that hangs on the object, what must go first in front: the children of children before the children.
+std::vector<Record> RootCausesOf(Ledger& ledger, Slot slot) {
+  std::vector<Record> all = ledger.All();
+  all.erase(std::remove_if(all.begin(), all.end(), [](const Record& r) { return r.life == Life::kZombie; }), all.end());
+  std::vector<Slot> layer{slot};
+  std::vector<std::vector<Record>> layers;
+  std::vector<Slot> seen{slot};
+  while (!layer.empty() && layers.size() < 8) {
+    std::vector<Record> next;
+    for (const Record& record : all) {
+      if (std::find(seen.begin(), seen.end(), record.slot) != seen.end()) continue;
+      for (Slot parent : record.parents) {
+        if (std::find(layer.begin(), layer.end(), parent) == layer.end()) continue;
+        next.push_back(record);
+        seen.push_back(record.slot);
+        break;
+      }
+    }
+    layer.clear();
+    for (const Record& record : next) layer.push_back(record.slot);
+    if (!next.empty()) layers.push_back(std::move(next));
+  }
+  std::vector<Record> causes;
+  for (auto it = layers.rbegin(); it != layers.rend(); ++it) causes.insert(causes.end(), it->begin(), it->end());
+  return causes;
+}
+
+void AddChildren(Runtime& runtime, Finding* finding, const std::vector<Record>& children) {
+  for (const Record& child : children) {
+    if (finding->related.size() >= 200) break;
+    finding->related.push_back({Role::kChild, Describe(runtime, child)});
+  }
+}
+
+// Which of the program's modules made the children: a shared PD whose users do not know of each other (field case B33).
+void AddModules(Runtime& runtime, Finding* finding, const std::vector<Record>& children) {
+  std::vector<std::pair<std::string, int>> modules;
+  for (const Record& child : children) {
+    const StackDepot::Node* node = runtime.depot().Get(child.stack);
+    if (node == nullptr || node->depth == 0) continue;
+    std::string path = runtime.modules().Get(node->places[0].module).path;
+    if (const size_t slash = path.rfind('/'); slash != std::string::npos) path.erase(0, slash + 1);
+    auto it = std::find_if(modules.begin(), modules.end(), [&](const auto& m) { return m.first == path; });
+    if (it == modules.end()) {
+      modules.push_back({path, 1});
+    } else {
+      ++it->second;
+    }
+  }
+  if (modules.size() < 2) return;
+  std::string text = "they were created from " + std::to_string(modules.size()) + " modules:";
+  for (const auto& [name, count] : modules) text += " " + name + " " + std::to_string(count) + ",";
+  text.pop_back();
+  finding->hints.push_back(text);
+}
+
+// What may hold the object although no child of it is tracked.
+void AddUnknowns(Runtime& runtime, Finding* finding, const Record& record) {
+  std::string creators;
+  for (const std::string& sentence : runtime.UnwatchedSentences()) creators += (creators.empty() ? "" : "; ") + sentence;
+  finding->hints.push_back("no tracked child explains it: what holds this " + std::string(NameOf(record.kind)) +
+                           " was made where rdmacheck does not look, or by another process");
+  if (!creators.empty()) finding->hints.push_back("untracked creators seen: " + creators);
+  if (record.kind == Kind::kMr) {
+    const Slot pd = record.parents.empty() ? 0 : record.parents[0];
+    std::vector<Record> windows;
+    for (Record& sibling : runtime.ledger().ChildrenOf(pd)) {
+      if (sibling.kind == Kind::kMw) windows.push_back(sibling);
+    }
+    if (!windows.empty()) {
+      finding->hints.push_back(std::to_string(windows.size()) + " mw of the same pd may be bound to it");
+      for (const Record& window : windows) {
+        if (finding->related.size() < kChildrenInWords) finding->related.push_back({Role::kHolder, Describe(runtime, window)});
+      }
+    }
+  }
+}
+
+// A refused MR may have a window bound, which the kernel answers with EINVAL as well as EBUSY.
+bool IsBusy(Kind kind, int error) { return error == EBUSY || (kind == Kind::kMr && error == EINVAL); }
+
+void SayRefused(Call& call, const Record& record, int error) {
+  Runtime& runtime = call.runtime();
+  // Told already: only that it happened again is kept. A tight retry loop must not walk the ledger each time.
+  if (runtime.reporter().Again(record.serial, error)) return;
+  const std::vector<Record> children = RootCausesOf(runtime.ledger(), record.slot);
+  std::vector<Record> groups;
+  for (const Record& child : children) {
+    if (child.kind == Kind::kMcast) groups.push_back(child);
+  }
+  const ObjectRef object = Describe(runtime, record);
+  if (record.kind == Kind::kQp && !groups.empty()) {
+    Finding finding = FindingOf(Rule::kMcastAttached, call,
+                                std::string(call.verb()) + " of " + Mention(object) + " is refused (" +
+                                    ErrnoName(error) + "): it is attached to " + std::to_string(groups.size()) +
+                                    " multicast group" + (groups.size() == 1 ? "" : "s"));
+    finding.has_object = true;
+    finding.object = object;
+    finding.has_result = true;
+    finding.result = error;
+    finding.stacks.push_back({StackRole::kCreated, record.stack});
+    AddChildren(runtime, &finding, groups);
+    runtime.reporter().Say(std::move(finding));
+    return;
+  }
+  Finding finding = FindingOf(Rule::kBusyDestroy, call,
+                              std::string(call.verb()) + " of " + Mention(object) + " is refused (" +
+                                  ErrnoName(error) + "): " +
+                                  (children.empty() ? std::string("no tracked child explains it")
+                                                    : CountsOf(children) + " still use it"));
+  finding.has_object = true;
+  finding.object = object;
+  finding.object.remark.clear();
+  finding.has_result = true;
+  finding.result = error;
+  finding.stacks.push_back({StackRole::kCreated, record.stack});
+  AddChildren(runtime, &finding, children);
+  AddModules(runtime, &finding, children);
+  if (children.empty()) AddUnknowns(runtime, &finding, record);
+  runtime.reporter().SayPending(std::move(finding), record.serial);
+}
+
+void SayBeforeChild(Call& call, const Record& record, const std::vector<Record>& children) {
+  Runtime& runtime = call.runtime();
+  const ObjectRef object = Describe(runtime, record);
+  const bool mcast = record.kind == Kind::kQp &&
+                     std::any_of(children.begin(), children.end(), [](const Record& r) { return r.kind == Kind::kMcast; });
+  Finding finding = FindingOf(
+      mcast ? Rule::kMcastAttached : Rule::kDestroyedBeforeChild, call,
+      std::string(call.verb()) + " of " + Mention(object) +
+          (mcast ? " while it is attached to " + std::to_string(children.size()) + " multicast group" +
+                       (children.size() == 1 ? "" : "s")
+                 : " goes before " + CountsOf(children) + " made from it; the driver allowed it, the specification does not"));
+  finding.has_object = true;
+  finding.object = object;
+  finding.object.remark.clear();
+  finding.stacks.push_back({StackRole::kCreated, record.stack});
+  AddChildren(runtime, &finding, children);
+  runtime.reporter().Say(std::move(finding));
+}
+
+}  // namespace
+
+bool BeginDestroy(Call& call, Kind kind, uintptr_t handle, Destruction* destruction) {
+  Runtime& runtime = call.runtime();
+  Ledger& ledger = runtime.ledger();
+  if (handle == 0) {
+    SayNull(call, kind, true);
+    return false;
+  }
+  const Found found = ledger.BeginDestroy(kind, handle, call.tid());
+  switch (found.standing) {
+    case Standing::kUnknown:
+      break;
+    case Standing::kDead: {
+      DeadRecord dead;
+      if (!ledger.FindDead(kind, handle, &dead) || !IsStillDead(dead)) break;
+      SayDead(call, kind, handle, dead, true);
+      if (!runtime.options().forward_double_destroy) return false;
+      break;
+    }
+    case Standing::kDying:
+      SayDying(call, kind, found.slot);
+      if (!runtime.options().forward_double_destroy) return false;
+      break;
+    case Standing::kLive:
+      if ((found.flags & kClosed) != 0) {
+        SayClosed(call, found.slot, true);
+        return false;
+      }
+      if ((found.flags & kInherited) != 0) SayForeign(call, found.slot);
+      destruction->active = true;
+      destruction->found = found;
+      break;
+  }
+  if (destruction->active) BeforeDestroyOf(call, kind, handle, found.slot);
+  BeginDestroyActivity(call, kind, handle, found.slot);
+  return true;
+}
+
+void EndDestroy(Call& call, Kind kind, Destruction* destruction, int error) {
+  EndDestroyActivity(call);
+  if (!destruction->active) return;
+  Runtime& runtime = call.runtime();
+  Ledger& ledger = runtime.ledger();
+  const Slot slot = destruction->found.slot;
+  if (error != 0) {
+    ledger.SetFailure(slot, call.verb(), error, call.StackId());
+    ledger.SetFlags(slot, kRefused);
+    const Record record = ledger.Get(slot);
+    ledger.EndDestroy(slot, false, call.verb(), call.StackId(), call.tid());
+    if (call.ignored() || record.Has(kIgnored)) return;
+    if (error == EIO) {
+      NoteDestroyEio(call, record);
+    } else if (IsBusy(kind, error)) {
+      SayRefused(call, record, error);
+    }
+    return;
+  }
+  const bool was_refused = (destruction->found.flags & kRefused) != 0;
+  // Children are looked for only when the count says that there are any; creates under way count too, so it may be wrong.
+  Record record;
+  const bool told_refused = was_refused || ledger.HasChildren(slot);
+  if (told_refused) record = ledger.Get(slot);
+  std::vector<Record> children;
+  if (told_refused && record.children > 0) children = ledger.ChildrenOf(slot);
+  children.erase(std::remove_if(children.begin(), children.end(),
+                                [&](const Record& r) { return r.Has(kIgnored) || r.origin == Origin::kUnknown ||
+                                                              (r.kind == Kind::kDmabufFd && !FdIsOpen(r)); }),
+                 children.end());
+  ledger.EndDestroy(slot, true, call.verb(), call.StackId(), call.tid());
+  if (was_refused) {
+    runtime.reporter().Resolve(record.serial, std::string(call.verb()) + " succeeded at a later try, by thread " +
+                                                  std::to_string(call.tid()));
+  }
+  if (!children.empty() && !call.ignored() && !record.Has(kIgnored)) {
+    // A second handle (ibv_open_qp, imports) goes alone: the object, and what was made from it, lives on.
+    if (record.origin == Origin::kCreated && kind != Kind::kContext) SayBeforeChild(call, record, children);
+    for (const Record& child : children) {
+      // What is no object of its own goes with its parent.
+      if (child.kind == Kind::kMcast) ledger.Forget(child.slot);
+    }
+  }
+}
+
+}  // namespace rdmacheck

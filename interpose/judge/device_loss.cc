@@ -1,0 +1,84 @@
+#include "interpose/judge/device_loss.h"
+
+#include <map>
+
+#include "interpose/judge/leaks.h"
+#include "interpose/ledger/clock.h"
+#include "interpose/judge/timeline.h"
+#include "interpose/runtime/runtime.h"
+
+namespace rdmacheck {
+namespace {
+
+// Findings about a device live under keys of their own, beyond all serials.
+uint64_t KeyOf(const std::string& device) { return (1ull << 63) | std::hash<std::string>()(device); }
+
+}  // namespace
+
+void NoteDeviceLost(Runtime& runtime, Slot context) {
+  if (context != 0) runtime.ledger().SetFlags(context, kDeviceLost);
+}
+
+void NoteDestroyEio(Call& call, const Record& record) {
+  Runtime& runtime = call.runtime();
+  const Slot context = record.kind == Kind::kContext ? record.slot : runtime.ledger().ContextOf(record.slot);
+  NoteDeviceLost(runtime, context);
+  const std::string device = DeviceOf(runtime, record);
+  if (runtime.reporter().Again(KeyOf(device), 5)) return;
+  Finding finding = FindingOf(Rule::kAliveAfterDeviceLoss, call,
+                              device + " is gone: " + call.verb() +
+                                  " answers EIO and the object's user memory stays; with RDMAV_ALLOW_DISASSOC_DESTROY=1 "
+                                  "such a destroy counts as done");
+  finding.has_result = true;
+  finding.result = 5;
+  finding.has_object = true;
+  finding.object = Describe(runtime, record);
+  finding.object.remark.clear();
+  finding.stacks.push_back({StackRole::kCreated, record.stack});
+  finding.timeline = TimelineOf(runtime, context);
+  runtime.reporter().SayPending(std::move(finding), KeyOf(device));
+}
+
+void SayAliveAfterLoss(Runtime& runtime, const Record& context, const std::vector<Record>& left, const std::string& verb,
+                       uint32_t here) {
+  const std::string device = DeviceOf(runtime, context);
+  if (runtime.reporter().Again(KeyOf(device), 5)) return;
+  Finding finding = FindingAtExit(Rule::kAliveAfterDeviceLoss,
+                                  device + " is gone, and " + CountsInWords(left) + " of it " +
+                                      (left.size() == 1 ? "is" : "are") + " still open");
+  finding.verb = verb;
+  finding.count = left.size();
+  finding.has_object = true;
+  finding.object = Describe(runtime, context);
+  if (here != 0) finding.stacks.push_back({StackRole::kHere, here});
+  for (const Record& record : left) {
+    if (finding.related.size() < 200) finding.related.push_back({Role::kChild, Describe(runtime, record)});
+  }
+  uint64_t destroyed = 0;
+  double last = 0;
+  for (const DeadRecord& dead : runtime.ledger().Dead()) {
+    if (runtime.ledger().ContextOf(dead.object.parents.empty() ? 0 : dead.object.parents[0]) != context.slot) continue;
+    ++destroyed;
+    last = EpochOf(dead.destroyed_when);
+  }
+  if (destroyed > 0) {
+    char text[120];
+    snprintf(text, sizeof(text), "%llu object%s of it went before, the last %.1f s ago",
+             static_cast<unsigned long long>(destroyed), destroyed == 1 ? "" : "s", EpochNow() - last);
+    finding.hints.push_back(text);
+  }
+  finding.timeline = TimelineOf(runtime, context.slot);
+  runtime.reporter().SayPending(std::move(finding), KeyOf(device));
+}
+
+void SayLostAtExit(Runtime& runtime, const std::vector<Record>& left) {
+  std::map<Slot, std::vector<Record>> by_context;
+  for (const Record& record : left) {
+    by_context[record.kind == Kind::kContext ? record.slot : runtime.ledger().ContextOf(record.slot)].push_back(record);
+  }
+  for (const auto& [context, records] : by_context) {
+    SayAliveAfterLoss(runtime, runtime.ledger().Get(context), records, "", 0);
+  }
+}
+
+}  // namespace rdmacheck

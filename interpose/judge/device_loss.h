@@ -1,0 +1,17 @@
+// A device that went: its objects are a class of their own, told once a device, and never also as leaks.
+#pragma once
+
+#include "interpose/judge/call.h"
+#include "interpose/ledger/ledger.h"
+
+namespace rdmacheck {
+
+// DEVICE_FATAL was read, or the kernel answered EIO: what lives on this context lives without a device.
+void NoteDeviceLost(Runtime& runtime, Slot context);
+// A destroy answered EIO: without RDMAV_ALLOW_DISASSOC_DESTROY the object's user memory stays for ever.
+void NoteDestroyEio(Call& call, const Record& record);
+void SayAliveAfterLoss(Runtime& runtime, const Record& context, const std::vector<Record>& left, const std::string& verb,
+                       uint32_t here);
+void SayLostAtExit(Runtime& runtime, const std::vector<Record>& left);
+
+}  // namespace rdmacheck

@@ -1,0 +1,401 @@
+// Rules about events: who took what, what a destroy would wait for, and the overlap that the man page forbids.
+#include <errno.h>
+
+#include <algorithm>
+
+#include "interpose/judge/device_loss.h"
+#include "interpose/judge/event_rules.h"
+#include "interpose/judge/faults.h"
+#include "interpose/judge/judge.h"
+#include "interpose/judge/objects.h"
+#include "interpose/judge/timeline.h"
+#include "interpose/judge/watcher.h"
+#include "interpose/ledger/clock.h"
+#include "interpose/runtime/runtime.h"
+
+namespace rdmacheck {
+namespace {
+
+// ---- the forbidden overlap
+
+// Pairs of stacks told already. Few, so a list under a lock that only findings take.
+Mutex pairs_mutex;
+std::vector<std::pair<uint32_t, uint32_t>> pairs_told ABSL_GUARDED_BY(pairs_mutex);
+
+// A destroy of this thread, or a get of this thread, that overlapped others: seen at its begin, told at its end.
+struct Overlaps {
+  std::vector<ThreadState> others;
+};
+thread_local Overlaps* overlaps __attribute__((tls_model("initial-exec"))) = nullptr;
+
+std::vector<ThreadState> OthersInside(const ThreadRecord* self, bool destroys) {
+  std::vector<ThreadState> others;
+  for (ThreadState& state : ThreadsInside()) {
+    if (state.tid == self->tid.load()) continue;
+    const bool gets = state.activity == Activity::kGetCqEvent || state.activity == Activity::kGetAsyncEvent;
+    if (destroys ? state.activity == Activity::kDestroy : gets) others.push_back(state);
+  }
+  return others;
+}
+
+void LookForOverlap(ThreadRecord* self, bool self_destroys) {
+  if (!AnyInside(self, !self_destroys)) return;
+  std::vector<ThreadState> others = OthersInside(self, !self_destroys);
+  if (others.empty()) return;
+  if (overlaps == nullptr) overlaps = new Overlaps;
+  for (ThreadState& other : others) {
+    auto same = [&](const ThreadState& known) { return known.tid == other.tid && known.sequence == other.sequence; };
+    if (std::none_of(overlaps->others.begin(), overlaps->others.end(), same)) overlaps->others.push_back(other);
+  }
+}
+
+std::string MentionOf(Runtime& runtime, Kind kind, uintptr_t handle) {
+  const Found found = runtime.ledger().Pin(kind, handle);
+  if (found.slot == 0) {
+    DeadRecord dead;
+    if (runtime.ledger().FindDead(kind, handle, &dead)) return Mention(Describe(runtime, dead.object));
+    return std::string("a ") + NameOf(kind);
+  }
+  const std::string text = Mention(Describe(runtime, runtime.ledger().Get(found.slot)));
+  runtime.ledger().Unpin(found.slot);
+  return text;
+}
+
+void SayOverlap(Call& call, const ThreadState& self, bool self_destroys, const ThreadState& other, uint64_t now) {
+  Runtime& runtime = call.runtime();
+  const ThreadState& destroy = self_destroys ? self : other;
+  const ThreadState& get = self_destroys ? other : self;
+  {
+    MutexLock lock(&pairs_mutex);
+    const auto pair = std::make_pair(destroy.stack, get.stack);
+    if (std::find(pairs_told.begin(), pairs_told.end(), pair) != pairs_told.end()) return;
+    pairs_told.push_back(pair);
+  }
+  // Is the other still inside? Otherwise it left before now, and the overlap is at most this long.
+  const uint64_t both_since = std::max(destroy.begin, get.begin);
+  char overlap[48];
+  snprintf(overlap, sizeof(overlap), "%.6f s", static_cast<double>(now > both_since ? now - both_since : 0) * 1e-9);
+  const std::string destroyed = MentionOf(runtime, static_cast<Kind>(destroy.kind), destroy.object);
+  const std::string waited = MentionOf(runtime, static_cast<Kind>(get.kind), get.object);
+  Finding finding = FindingOf(
+      Rule::kEventDestroyRace, call,
+      "thread " + std::to_string(get.tid) + " is inside " + get.verb + " on " + waited + " while thread " +
+          std::to_string(destroy.tid) + " is inside " + destroy.verb + " of " + destroyed +
+          (runtime.disassoc_destroy() ? ", with RDMAV_ALLOW_DISASSOC_DESTROY in effect" : ""));
+  finding.hints.push_back(std::string("the two overlapped for ") + overlap + "; ibv_open_device(3) forbids it: after device "
+                          "loss the destroy does not wait for the event, and the reader touches freed memory");
+  finding.stacks.clear();
+  if (self.stack != 0) finding.stacks.push_back({StackRole::kHere, self.stack});
+  if (other.stack != 0) finding.stacks.push_back({StackRole::kOtherThread, other.stack});
+  auto add = [&](Role role, Kind kind, uintptr_t handle) {
+    const Found found = runtime.ledger().Pin(kind, handle);
+    if (found.slot == 0) return;
+    const Record record = runtime.ledger().Get(found.slot);
+    finding.related.push_back({role, Describe(runtime, record)});
+    runtime.ledger().Unpin(found.slot);
+  };
+  DeadRecord dead;
+  const Kind destroyed_kind = static_cast<Kind>(destroy.kind);
+  const Found live = runtime.ledger().Pin(destroyed_kind, destroy.object);
+  Slot context = 0;
+  if (live.slot != 0) {
+    finding.has_object = true;
+    finding.object = Describe(runtime, runtime.ledger().Get(live.slot));
+    context = runtime.ledger().ContextOf(live.slot);
+    runtime.ledger().Unpin(live.slot);
+  } else if (runtime.ledger().FindDead(destroyed_kind, destroy.object, &dead)) {
+    finding.has_object = true;
+    finding.object = DescribeDead(runtime, dead);
+  }
+  add(Role::kHolder, static_cast<Kind>(get.kind), get.object);
+  finding.timeline = TimelineOf(runtime, context);
+  runtime.reporter().Say(std::move(finding));
+}
+
+// At the end of a get or destroy of this thread: tells what overlapped it.
+void TellOverlaps(Call& call, bool self_destroys) {
+  if (overlaps == nullptr || overlaps->others.empty()) return;
+  ThreadRecord* self = call.self();
+  ThreadState mine;
+  mine.tid = self->tid.load();
+  mine.activity = self->activity.load();
+  mine.verb = self->verb.load();
+  mine.object = self->object.load();
+  mine.kind = self->kind.load();
+  mine.stack = self->stack.load();
+  mine.begin = self->begin.load();
+  std::vector<ThreadState> others;
+  others.swap(overlaps->others);
+  if (call.ignored()) return;
+  const uint64_t now = NanosOf(CLOCK_MONOTONIC);
+  for (const ThreadState& other : others) SayOverlap(call, mine, self_destroys, other, now);
+}
+
+// ---- taken and acked
+
+uint32_t SerialOf(Ledger& ledger, Slot slot) { return slot == 0 ? 0 : ledger.Get(slot).serial; }
+
+void BeginGet(Call& call, Activity activity, Kind kind, uintptr_t handle) {
+  Runtime& runtime = call.runtime();
+  ThreadRecord* self = call.self();
+  if (self == nullptr) return;
+  const bool judged = runtime.judges_races();
+  BeginActivity(self, activity, call.verb(), handle, static_cast<uint8_t>(kind), 0, judged ? call.StackId() : 0,
+                NanosOf(CLOCK_MONOTONIC));
+  if (judged) LookForOverlap(self, false);
+}
+
+uint64_t EndGet(Call& call) {
+  ThreadRecord* self = call.self();
+  if (self == nullptr) return 0;
+  if (call.runtime().judges_races()) {
+    LookForOverlap(self, false);
+    TellOverlaps(call, false);
+  }
+  const uint64_t begin = self->begin.load(std::memory_order_relaxed);
+  EndActivity(self);
+  return begin;
+}
+
+std::string Holders(const std::vector<Taker>& takers, bool* all_gone, bool* own, int32_t tid) {
+  std::string text;
+  *all_gone = true;
+  *own = false;
+  std::vector<int32_t> seen;
+  for (const Taker& taker : takers) {
+    const bool lives = ThreadLives(taker.thread);
+    if (lives) *all_gone = false;
+    if (taker.thread == tid) *own = true;
+    if (std::find(seen.begin(), seen.end(), taker.thread) != seen.end()) continue;
+    seen.push_back(taker.thread);
+    const std::string name = ThreadName(taker.thread);
+    text += (text.empty() ? "thread " : ", thread ") + std::to_string(taker.thread) +
+            (name.empty() ? "" : " (" + name + ")") + (lives ? "" : " (exited)");
+  }
+  return text;
+}
+
+// A program that reads the descriptor itself makes the count unknown: then no get was ever seen there, though acks were.
+bool CountIsKnown(Ledger& ledger, const Record& record, bool async) {
+  if (async) {
+    const Slot context = ledger.ContextOf(record.slot);
+    return context != 0 && ledger.EventsOf(context).async_taken > 0;
+  }
+  for (Slot parent : record.parents) {
+    if (ledger.Get(parent).kind == Kind::kCompChannel) return ledger.EventsOf(parent).taken > 0;
+  }
+  return false;
+}
+
+void SayUnacked(Call& call, const Record& record, const EventCount& events, bool async) {
+  Runtime& runtime = call.runtime();
+  const uint64_t taken = async ? events.async_taken : events.taken;
+  const uint64_t acked = async ? events.async_acked : events.acked;
+  const std::string what = async ? "asynchronous" : "completion";
+  const ObjectRef object = Describe(runtime, record);
+  if (acked > taken) {
+    Finding finding = FindingOf(Rule::kOverAckedEvents, call,
+                                std::string(call.verb()) + " of " + Mention(object) + " will never return: " +
+                                    std::to_string(taken) + " " + what + " events taken, " + std::to_string(acked) + " acked");
+    finding.has_object = true;
+    finding.object = object;
+    finding.stacks.push_back({StackRole::kCreated, record.stack});
+    finding.timeline = TimelineOf(runtime, runtime.ledger().ContextOf(record.slot));
+    runtime.reporter().Say(std::move(finding));
+    return;
+  }
+  std::vector<Taker> takers;
+  for (const Taker& taker : events.takers) {
+    if (taker.async == async) takers.push_back(taker);
+  }
+  bool all_gone = true, own = false;
+  const std::string holders = Holders(takers, &all_gone, &own, call.tid());
+  if (!own && !all_gone) return;  // who took it may still ack it: only time will tell (blocked-destroy)
+  const uint64_t missing = taken - acked;
+  Finding finding = FindingOf(
+      own ? Rule::kSelfDeadlock : Rule::kUnackedEvents, call,
+      std::string(call.verb()) + " of " + Mention(object) + " will wait for ever: " + std::to_string(taken) + " " + what +
+          " event" + (taken == 1 ? "" : "s") + " taken, " + std::to_string(acked) + " acked, and " +
+          (own ? "this very thread holds " + std::string(missing == 1 ? "the missing one" : "them")
+               : "nobody is left to ack " + std::string(missing == 1 ? "the missing one" : "the rest")));
+  finding.hints.push_back("taken by " + holders);
+  finding.has_object = true;
+  finding.object = object;
+  finding.stacks.push_back({StackRole::kCreated, record.stack});
+  for (const Taker& taker : takers) {
+    if (taker.stack != 0 && finding.stacks.size() < 6) finding.stacks.push_back({StackRole::kEventTaken, taker.stack});
+  }
+  finding.timeline = TimelineOf(runtime, runtime.ledger().ContextOf(record.slot));
+  runtime.reporter().Say(std::move(finding));
+}
+
+bool SayIfLate(Call& call, Kind kind, uintptr_t handle, bool live_owes) {
+  Runtime& runtime = call.runtime();
+  DeadRecord dead;
+  if (!runtime.ledger().FindDead(kind, handle, &dead)) return false;
+  const EventCount& events = dead.events;
+  const bool owed = events.taken > events.acked || events.async_taken > events.async_acked;
+  if (!owed || live_owes || !runtime.judges_races()) return false;
+  const ObjectRef object = DescribeDead(runtime, dead);
+  Finding finding = FindingOf(Rule::kLateAck, call,
+                              std::string(call.verb()) + " for " + Mention(object) +
+                                  " after it was destroyed; the event was taken before. It is not forwarded");
+  finding.has_object = true;
+  finding.object = object;
+  finding.stacks.push_back({StackRole::kCreated, dead.object.stack});
+  finding.stacks.push_back({StackRole::kDestroyed, dead.destroyed_stack});
+  for (const Taker& taker : events.takers) {
+    if (taker.stack != 0 && finding.stacks.size() < 6) finding.stacks.push_back({StackRole::kEventTaken, taker.stack});
+  }
+  finding.timeline =
+      TimelineOf(runtime, runtime.ledger().ContextOf(dead.object.parents.empty() ? 0 : dead.object.parents[0]));
+  runtime.reporter().Say(std::move(finding));
+  return true;
+}
+
+bool BeginAck(Call& call, Kind kind, uintptr_t handle, bool async, uint64_t count) {
+  Ledger& ledger = call.runtime().ledger();
+  if (handle == 0) return true;
+  const Found found = ledger.Pin(kind, handle);
+  if (found.slot == 0) {
+    if (found.standing != Standing::kDead) return true;
+    if (SayIfLate(call, kind, handle, false)) return false;
+    DeadRecord dead;
+    if (ledger.FindDead(kind, handle, &dead) && IsStillDead(dead)) SayDead(call, kind, handle, dead, false);
+    return true;
+  }
+  const EventCount events = ledger.EventsOf(found.slot);
+  const bool owes = async ? events.async_taken > events.async_acked : events.taken > events.acked;
+  bool forward = true;
+  if (!owes && SayIfLate(call, kind, handle, owes)) {
+    forward = false;  // the address belongs to another object now, which this ack would hang
+  } else {
+    if ((found.flags & kClosed) != 0) SayClosed(call, found.slot, false);
+    if ((found.flags & kInherited) != 0) SayForeign(call, found.slot);
+    ledger.Acked(found.slot, async, count, call.tid());
+    Remember(call.self(), call.verb(), kind, SerialOf(ledger, found.slot), 0, 0, 0);
+  }
+  ledger.Unpin(found.slot);
+  return forward;
+}
+
+}  // namespace
+
+bool BeginGetCqEvent(Call& call, uintptr_t channel) {
+  Arguments arguments;
+  arguments.push_back({Kind::kCompChannel, channel, true, nullptr});
+  BeginUse(call, arguments);
+  BeginGet(call, Activity::kGetCqEvent, Kind::kCompChannel, channel);
+  return true;
+}
+
+void EndGetCqEvent(Call& call, uintptr_t channel, uintptr_t cq, int error) {
+  Ledger& ledger = call.runtime().ledger();
+  const uint64_t begin = EndGet(call);
+  const Found on = ledger.Pin(Kind::kCompChannel, channel);
+  if (error != 0) {
+    if (on.slot != 0 && error == EIO) NoteDeviceLost(call.runtime(), ledger.ContextOf(on.slot));
+    if (on.slot != 0) {
+      if (error != EAGAIN && error != EINTR) {
+        Remember(call.self(), call.verb(), Kind::kCompChannel, SerialOf(ledger, on.slot), begin, NanosOf(CLOCK_MONOTONIC),
+                 error);
+      }
+      ledger.Unpin(on.slot);
+    }
+    return;
+  }
+  const Taker taker{call.tid(), call.StackId(), NowStamp(), false};
+  if (on.slot != 0) ledger.Taken(on.slot, false, taker);
+  const Found found = ledger.Pin(Kind::kCq, cq);
+  if (found.slot != 0) {
+    ledger.Taken(found.slot, false, taker);
+    Remember(call.self(), call.verb(), Kind::kCq, SerialOf(ledger, found.slot), begin, NanosOf(CLOCK_MONOTONIC), 0);
+    ledger.Unpin(found.slot);
+  }
+  if (on.slot != 0) ledger.Unpin(on.slot);
+}
+
+bool BeginAckCqEvents(Call& call, uintptr_t cq, unsigned count) {
+  return BeginAck(call, Kind::kCq, cq, false, count);
+}
+
+bool BeginGetAsyncEvent(Call& call, uintptr_t context) {
+  Arguments arguments;
+  arguments.push_back({Kind::kContext, context, true, nullptr});
+  BeginUse(call, arguments);
+  BeginGet(call, Activity::kGetAsyncEvent, Kind::kContext, context);
+  return true;
+}
+
+void EndGetAsyncEvent(Call& call, uintptr_t context, Kind kind, uintptr_t handle, bool fatal, bool qp_error, int error) {
+  Ledger& ledger = call.runtime().ledger();
+  const uint64_t begin = EndGet(call);
+  const Found on = ledger.Pin(Kind::kContext, context);
+  if (on.slot == 0) return;
+  if (error == 0) {
+    const Taker taker{call.tid(), call.StackId(), NowStamp(), true};
+    ledger.Taken(on.slot, true, taker);
+    if (fatal) NoteDeviceLost(call.runtime(), on.slot);
+    const Found found = kind == Kind::kNone ? Found() : ledger.Pin(kind, handle);
+    if (found.slot != 0) {
+      ledger.Taken(found.slot, true, taker);
+      if (qp_error) NoteQpState(call, handle, 6);
+    }
+    Remember(call.self(), fatal ? "fatal" : call.verb(), found.slot != 0 ? kind : Kind::kContext,
+             SerialOf(ledger, found.slot != 0 ? found.slot : on.slot), begin, NanosOf(CLOCK_MONOTONIC), 0);
+    if (found.slot != 0) ledger.Unpin(found.slot);
+  } else if (error != EAGAIN && error != EINTR) {
+    if (error == EIO) NoteDeviceLost(call.runtime(), on.slot);
+    Remember(call.self(), call.verb(), Kind::kContext, SerialOf(ledger, on.slot), begin, NanosOf(CLOCK_MONOTONIC), error);
+  }
+  ledger.Unpin(on.slot);
+}
+
+bool BeginAckAsyncEvent(Call& call, Kind kind, uintptr_t handle) { return BeginAck(call, kind, handle, true, 1); }
+
+void BeforeDestroyOf(Call& call, Kind kind, uintptr_t, Slot slot) {
+  if (kind != Kind::kCq && kind != Kind::kQp && kind != Kind::kSrq && kind != Kind::kWq) return;
+  Ledger& ledger = call.runtime().ledger();
+  const EventCount events = ledger.EventsOf(slot);
+  const bool comp = events.taken != events.acked, async = events.async_taken != events.async_acked;
+  if (!comp && !async) return;
+  const Record record = ledger.Get(slot);
+  if (record.Has(kIgnored) || call.ignored()) return;
+  if (comp && CountIsKnown(ledger, record, false)) SayUnacked(call, record, events, false);
+  if (async && CountIsKnown(ledger, record, true)) SayUnacked(call, record, events, true);
+}
+
+void BeginDestroyActivity(Call& call, Kind kind, uintptr_t handle, Slot slot) {
+  ThreadRecord* self = call.self();
+  if (self == nullptr) return;
+  Runtime& runtime = call.runtime();
+  const bool judged = runtime.judges_races();
+  bool may_wait = false;
+  if (slot != 0 && (kind == Kind::kCq || kind == Kind::kQp || kind == Kind::kSrq || kind == Kind::kWq)) {
+    const EventCount events = runtime.ledger().EventsOf(slot);
+    may_wait = events.taken != events.acked || events.async_taken != events.async_acked;
+  }
+  BeginActivity(self, Activity::kDestroy, call.verb(), handle, static_cast<uint8_t>(kind),
+                may_wait ? SerialOf(runtime.ledger(), slot) : 0, judged || may_wait ? call.StackId() : 0,
+                judged || may_wait ? NanosOf(CLOCK_MONOTONIC) : NanosOf(CLOCK_MONOTONIC_COARSE));
+  if (may_wait) BeginWatch(runtime, self, slot);
+  if (judged) LookForOverlap(self, true);
+}
+
+void EndDestroyActivity(Call& call) {
+  ThreadRecord* self = call.self();
+  if (self == nullptr) return;
+  EndWatch(self);
+  if (call.runtime().judges_races()) {
+    LookForOverlap(self, true);
+    TellOverlaps(call, true);
+  }
+  EndActivity(self);
+}
+
+void EventRulesForkChild() {
+  pairs_mutex.Renew();
+  WatcherForkChild();
+}
+
+}  // namespace rdmacheck

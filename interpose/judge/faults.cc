@@ -1,0 +1,159 @@
+#include "interpose/judge/faults.h"
+
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <atomic>
+
+#include "interpose/judge/objects.h"
+#include "interpose/judge/judge.h"
+#include "interpose/ledger/clock.h"
+#include "interpose/runtime/runtime.h"
+#include "interpose/verbs/fingerprint.h"
+#include "report/errno_name.h"
+
+namespace rdmacheck {
+namespace {
+
+struct FailedCreate {
+  std::atomic<const char*> verb{nullptr};
+  std::atomic<int> error{0};
+  std::atomic<uint32_t> stack{0};
+};
+FailedCreate failed_creates[kKindCount];
+std::atomic<uint32_t> fork_stack{0};
+
+// A handle that came to a library's own call is the library's affair, but a fault all the same.
+void AddStacks(Finding* finding, uint32_t created, uint32_t destroyed, StackRole role = StackRole::kDestroyed) {
+  if (created != 0) finding->stacks.push_back({StackRole::kCreated, created});
+  if (destroyed != 0) finding->stacks.push_back({role, destroyed});
+}
+
+}  // namespace
+
+void SetForkStack(uint32_t stack) { fork_stack.store(stack); }
+uint32_t ForkStack() { return fork_stack.load(); }
+
+void NoteFailedCreate(Call& call, Kind kind, int error) {
+  FailedCreate& failed = failed_creates[static_cast<size_t>(FamilyOf(kind))];
+  failed.verb.store(call.verb());
+  failed.error.store(error);
+  failed.stack.store(call.StackId());
+}
+
+void SayNull(Call& call, Kind kind, bool destroys) {
+  if (call.ignored()) return;
+  Finding finding = FindingOf(Rule::kNullHandle, call,
+                              std::string(call.verb()) + " is given NULL where it needs a " + NameOf(kind) +
+                                  (destroys ? "; it is not forwarded" : "; it is not forwarded and answers EINVAL"));
+  const FailedCreate& failed = failed_creates[static_cast<size_t>(FamilyOf(kind))];
+  if (const char* verb = failed.verb.load()) {
+    finding.hints.push_back("the last " + std::string(NameOf(kind)) + " that could not be created: " + verb +
+                            " failed with " + ErrnoName(failed.error.load()));
+    if (failed.stack.load() != 0) finding.stacks.push_back({StackRole::kCreated, failed.stack.load()});
+  }
+  call.runtime().reporter().Say(std::move(finding));
+}
+
+void SayDead(Call& call, Kind kind, uintptr_t, const DeadRecord& dead, bool destroys) {
+  if (call.ignored() || dead.object.Has(kIgnored)) return;
+  Runtime& runtime = call.runtime();
+  const ObjectRef object = DescribeDead(runtime, dead);
+  const std::string mention = Mention(object);
+  Finding finding = FindingOf(
+      destroys ? Rule::kDoubleDestroy : Rule::kUseAfterDestroy, call,
+      destroys ? std::string(call.verb()) + " of " + mention + ", which was destroyed before" +
+                     (runtime.options().forward_double_destroy ? "" : "; it is not forwarded and answers EINVAL")
+               : std::string(call.verb()) + " is given " + mention + ", which was destroyed before");
+  (void)kind;
+  finding.has_object = true;
+  finding.object = object;
+  AddStacks(&finding, dead.object.stack, dead.destroyed_stack);
+  if (dead.destroyed_thread != call.tid()) {
+    const ThreadRef destroyer = DescribeThread(dead.destroyed_thread);
+    finding.hints.push_back("it was destroyed by thread " + std::to_string(destroyer.tid) +
+                            (destroyer.name.empty() ? "" : " (" + destroyer.name + ")") + ", this is thread " +
+                            std::to_string(call.tid()));
+  }
+  runtime.reporter().Say(std::move(finding));
+}
+
+void SayDying(Call& call, Kind, Slot slot) {
+  Runtime& runtime = call.runtime();
+  const Record record = runtime.ledger().Get(slot);
+  if (call.ignored() || record.Has(kIgnored)) return;
+  const ObjectRef object = Describe(runtime, record);
+  Finding finding = FindingOf(Rule::kDoubleDestroy, call,
+                              std::string(call.verb()) + " of " + Mention(object) +
+                                  " while another thread is destroying it; it is not forwarded and answers EINVAL");
+  finding.has_object = true;
+  finding.object = object;
+  AddStacks(&finding, record.stack, 0);
+  for (const ThreadState& other : ThreadsInside()) {
+    if (other.activity != Activity::kDestroy || other.object != record.handle || other.tid == call.tid()) continue;
+    finding.hints.push_back("thread " + std::to_string(other.tid) + " is inside " + other.verb + " of it");
+    if (other.stack != 0) finding.stacks.push_back({StackRole::kOtherThread, other.stack});
+  }
+  runtime.reporter().Say(std::move(finding));
+}
+
+void SayClosed(Call& call, Slot slot, bool destroys) {
+  Runtime& runtime = call.runtime();
+  const Record record = runtime.ledger().Get(slot);
+  if (call.ignored() || record.Has(kIgnored)) return;
+  const ObjectRef object = Describe(runtime, record);
+  const Slot context = runtime.ledger().ContextOf(slot);
+  Finding finding =
+      FindingOf(Rule::kUseAfterClose, call,
+                std::string(call.verb()) + " of " + Mention(object) + ", whose context " +
+                    (object.device.empty() ? std::string() : object.device + " ") + "is closed" +
+                    (destroys ? "; it is not forwarded and answers EINVAL" : ""));
+  finding.has_object = true;
+  finding.object = object;
+  uint32_t closed_stack = 0;
+  if (context != 0) {
+    const Record closed = runtime.ledger().Get(context);
+    for (const DeadRecord& dead : runtime.ledger().Dead()) {
+      if (dead.object.serial == closed.serial) closed_stack = dead.destroyed_stack;
+    }
+  }
+  AddStacks(&finding, record.stack, closed_stack, StackRole::kClosed);
+  runtime.reporter().Say(std::move(finding));
+}
+
+void SayForeign(Call& call, Slot slot) {
+  Runtime& runtime = call.runtime();
+  const Record record = runtime.ledger().Get(slot);
+  if (call.ignored() || record.Has(kIgnored)) return;
+  const ObjectRef object = Describe(runtime, record);
+  Finding finding = FindingOf(Rule::kForeignProcess, call,
+                              std::string(call.verb()) + " of " + Mention(object) + ", which process " +
+                                  std::to_string(getppid()) + " made before it forked this one");
+  finding.has_object = true;
+  finding.object = object;
+  AddStacks(&finding, record.stack, 0);
+  if (ForkStack() != 0) {
+    finding.stacks.push_back({StackRole::kOtherThread, ForkStack()});
+    finding.hints.push_back("the other stack is where this process was forked");
+  }
+  runtime.reporter().Say(std::move(finding));
+}
+
+bool IsStillDead(const DeadRecord& dead) {
+  const Fingerprint print = FingerprintOf(dead.object.kind);
+  if (print.offset < 0) return true;
+  uint32_t now = 0;
+  iovec local{&now, sizeof(now)};
+  iovec remote{reinterpret_cast<void*>(dead.object.handle + static_cast<uintptr_t>(print.offset)), sizeof(now)};
+  uintptr_t context = 0;
+  iovec local_context{&context, sizeof(context)};
+  iovec remote_context{reinterpret_cast<void*>(dead.object.handle), sizeof(context)};
+  if (process_vm_readv(getpid(), &local, 1, &remote, 1, 0) != sizeof(now)) return true;
+  if (process_vm_readv(getpid(), &local_context, 1, &remote_context, 1, 0) != sizeof(context)) return true;
+  Runtime& runtime = Runtime::Get();
+  // A living object of this kind begins with a context that lives, and bears another number than the dead one.
+  if (runtime.ledger().Find(Kind::kContext, context).standing != Standing::kLive) return true;
+  return now == print.NumberOf(dead.object.numbers);
+}
+
+}  // namespace rdmacheck

@@ -1,0 +1,26 @@
+// Findings that several verbs share: a handle that is NULL, dead, of a closed context or of another process.
+#pragma once
+
+#include "interpose/judge/call.h"
+#include "interpose/ledger/ledger.h"
+
+namespace rdmacheck {
+
+void SayNull(Call& call, Kind kind, bool destroys);
+void SayDead(Call& call, Kind kind, uintptr_t handle, const DeadRecord& dead, bool destroys);
+void SayDying(Call& call, Kind kind, Slot slot);
+void SayClosed(Call& call, Slot slot, bool destroys);
+void SayForeign(Call& call, Slot slot);
+
+// Is the object that died at this address still what lies there? An object that was born past us may have been given
+// the same address: then it is not dead but unknown. Reads the memory only by a system call that cannot fault.
+bool IsStillDead(const DeadRecord& dead);
+
+// Where this process was forked off its parent (its stack), for foreign-process.
+void SetForkStack(uint32_t stack);
+uint32_t ForkStack();
+
+// The last create of each kind that failed, for null-handle.
+void NoteFailedCreate(Call& call, Kind kind, int error);
+
+}  // namespace rdmacheck

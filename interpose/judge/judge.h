@@ -1,0 +1,62 @@
+// What the checker thinks of each call: the rules. Called by the verbs' effects, before and after the real verb; no
+// function here calls a verb, and none holds a lock when it returns.
+//
+// A Begin function answers whether the call may be forwarded. It may not where the contract says so: a dead handle to a
+// destroy, a NULL where an object is needed, a late ack. Everything else is forwarded, after it has been said.
+#pragma once
+
+#include "interpose/judge/call.h"
+
+namespace rdmacheck {
+
+// ---- creating (creates.cc)
+
+// Looks at the arguments a new object is to be made from, and pins those that are known.
+bool BeginCreate(Call& call, const Arguments& arguments, Pins* pins);
+// handle 0: it failed, with errno value `error`.
+void EndCreate(Call& call, Kind kind, uintptr_t handle, const Numbers& numbers, Origin origin, int error, Pins* pins);
+
+// ---- using (uses.cc)
+
+bool BeginUse(Call& call, const Arguments& arguments);
+void EndUse(Call& call, const Arguments& arguments, int error);
+
+// ---- destroying (destroys.cc)
+
+struct Destruction {
+  Found found;
+  bool active = false;  // EndDestroy has something to do
+};
+bool BeginDestroy(Call& call, Kind kind, uintptr_t handle, Destruction* destruction);
+void EndDestroy(Call& call, Kind kind, Destruction* destruction, int error);
+
+
+// ---- closing a context (closes.cc)
+
+bool BeginClose(Call& call, uintptr_t context, Destruction* destruction);
+void EndClose(Call& call, Destruction* destruction, int error);
+
+// ---- events (events.cc)
+
+bool BeginGetCqEvent(Call& call, uintptr_t channel);
+void EndGetCqEvent(Call& call, uintptr_t channel, uintptr_t cq, int error);
+bool BeginAckCqEvents(Call& call, uintptr_t cq, unsigned count);
+bool BeginGetAsyncEvent(Call& call, uintptr_t context);
+// kind kNone: an event of the port or the device.
+void EndGetAsyncEvent(Call& call, uintptr_t context, Kind kind, uintptr_t handle, bool fatal, bool qp_error, int error);
+bool BeginAckAsyncEvent(Call& call, Kind kind, uintptr_t handle);
+
+// ---- particular verbs (particular.cc)
+
+void NoteQpState(Call& call, uintptr_t qp, int state);
+void NoteRereg(Call& call, uintptr_t mr, uintptr_t new_pd, const Numbers& numbers);
+// The child now also hangs on that parent (a counter attached to a QP, say).
+void NoteLink(Call& call, Kind child_kind, uintptr_t child, Kind parent_kind, uintptr_t parent);
+void NoteFirstDeviceList(Call& call);  // libibverbs has read its environment now
+
+
+// ---- at the end (exits.cc)
+
+void JudgeExit(Runtime& runtime);
+
+}  // namespace rdmacheck

@@ -1,0 +1,21 @@
+// Findings about what is still there when it should not be: at a close, at exit, after the device went.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "interpose/judge/objects.h"
+
+namespace rdmacheck {
+
+// One finding for each kind and creating stack. `closed`: the stack of the close, or 0.
+std::vector<Finding> LeakFindings(Runtime& runtime, Rule rule, Severity severity, const std::vector<Record>& records,
+                                  const Record* context, const std::string& verb, uint32_t closed_stack);
+
+// "4 objects (1 qp, 1 cq, 1 mr, 1 pd)".
+std::string CountsInWords(const std::vector<Record>& records);
+
+// Refused destroys among these objects that were never made good: their notes become errors.
+void HardenRefused(Runtime& runtime, const std::vector<Record>& records, const std::string& when);
+
+}  // namespace rdmacheck

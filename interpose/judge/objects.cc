@@ -1,0 +1,250 @@
+#include "interpose/judge/objects.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+
+#include "interpose/ledger/clock.h"
+#include "interpose/runtime/runtime.h"
+
+namespace rdmacheck {
+namespace {
+
+constexpr uint32_t Low(uint64_t packed) { return static_cast<uint32_t>(packed); }
+constexpr uint32_t High(uint64_t packed) { return static_cast<uint32_t>(packed >> 32); }
+
+const char* OwnerNameOf(Module::Owner owner) {
+  switch (owner) {
+    case Module::Owner::kLibrdmacm: return "librdmacm";
+    case Module::Owner::kDirectVerbs: return "provider";
+    case Module::Owner::kLibibverbs: return "libibverbs";
+    case Module::Owner::kProgram: break;
+  }
+  return "";
+}
+
+}  // namespace
+
+std::vector<Number> NumbersFor(const Record& record) {
+  const Numbers& n = record.numbers;
+  switch (record.kind) {
+    case Kind::kContext:
+      return {{"cmd_fd", Low(n.a), false}, {"async_fd", High(n.a), false}};
+    case Kind::kDeviceList:
+      return {{"devices", n.a, false}};
+    case Kind::kMr:
+      return {{"lkey", Low(n.c), true}, {"rkey", High(n.c), true}, {"addr", n.a, true}, {"length", n.b, false}};
+    case Kind::kMw:
+      return {{"rkey", n.a, true}, {"type", n.c, false}};
+    case Kind::kQp:
+      return {{"qpn", n.a, true}, {"state", n.c, false}};
+    case Kind::kCq:
+      return {{"cqe", n.a, false}};
+    case Kind::kCompChannel:
+      return {{"fd", n.a, false}};
+    case Kind::kDmabufFd:
+      return {{"fd", n.a, false}};
+    case Kind::kBuf:
+      return {{"addr", n.a, true}, {"length", n.b, false}};
+    case Kind::kPd:
+    case Kind::kParentDomain:
+    case Kind::kSrq:
+    case Kind::kAh:
+    case Kind::kFlow:
+    case Kind::kDm:
+      return {{"handle", n.a, false}};
+    case Kind::kWq:
+      return {{"wq_num", n.a, true}};
+    case Kind::kRwqIndTable:
+      return {{"ind_tbl_num", n.a, true}};
+    case Kind::kMcast:
+      return {{"lid", n.a, true}, {"gid_prefix", __builtin_bswap64(n.b), true}, {"gid_id", __builtin_bswap64(n.c), true}};
+    case Kind::kReservedQpn:
+      return {{"qpn", n.a, true}};
+    case Kind::kCmChannel:
+    case Kind::kRsocket:
+      return {{"fd", n.a, false}};
+    default:
+      return {};
+  }
+}
+
+uint64_t BytesOf(const Record& record) {
+  return record.kind == Kind::kMr || record.kind == Kind::kBuf ? record.numbers.b : 0;
+}
+
+ThreadRef DescribeThread(int32_t tid) {
+  ThreadRef thread;
+  thread.tid = tid;
+  thread.name = ThreadName(tid);
+  thread.exited = tid != 0 && !ThreadLives(tid);
+  return thread;
+}
+
+std::string DeviceOf(Runtime& runtime, const Record& record) {
+  if (record.kind == Kind::kContext) return runtime.NameOf(static_cast<uint32_t>(record.numbers.c));
+  for (Slot parent : record.parents) {
+    const Slot context = runtime.ledger().ContextOf(parent);
+    if (context != 0) return runtime.NameOf(static_cast<uint32_t>(runtime.ledger().Get(context).numbers.c));
+  }
+  return std::string();
+}
+
+std::string OwnerNameOf(Runtime& runtime, const Record& record) {
+  const StackDepot::Node* node = runtime.depot().Get(record.stack);
+  return node == nullptr ? std::string() : OwnerNameOf(node->owner);
+}
+
+bool IsProgramsOwn(Runtime& runtime, const Record& record) {
+  const StackDepot::Node* node = runtime.depot().Get(record.stack);
+  return node == nullptr || node->owner == Module::Owner::kProgram;
+}
+
+bool FdIsOpen(const Record& record) {
+  struct stat file;
+  return fstat(static_cast<int>(record.numbers.a), &file) == 0 && file.st_dev == record.numbers.b &&
+         file.st_ino == record.numbers.c;
+}
+
+bool Counts(Runtime& runtime, const Record& record) {
+  if (record.life == Life::kZombie || record.life == Life::kFree) return false;
+  if (record.Has(kInherited) || record.Has(kIgnored) || record.origin == Origin::kUnknown) return false;
+  if (record.kind == Kind::kDmabufFd && !FdIsOpen(record)) return false;
+  return IsProgramsOwn(runtime, record);
+}
+
+ObjectRef Describe(Runtime& runtime, const Record& record) {
+  ObjectRef object;
+  object.kind = NameOf(record.kind);
+  object.serial = record.serial;
+  object.device = DeviceOf(runtime, record);
+  object.numbers = NumbersFor(record);
+  object.age = AgeOf(record.born);
+  object.origin = NameOf(record.origin);
+  object.owner = OwnerNameOf(runtime, record);
+  object.thread = DescribeThread(record.thread);
+  object.created = record.stack;
+  object.bytes = BytesOf(record);
+  if (record.failure.verb != nullptr) {
+    object.last_failed_call = {record.failure.verb, record.failure.result, EpochOf(record.failure.when)};
+  }
+  if (record.Has(kRefused)) {
+    object.remark = "destroy refused and never retried";
+    if (record.failure.times > 1) object.remark = "destroy refused, last try failed too";
+  } else if (record.kind == Kind::kQp && record.numbers.c == 6) {
+    object.remark = "in state ERR";
+  }
+  return object;
+}
+
+ObjectRef DescribeDead(Runtime& runtime, const DeadRecord& dead) {
+  ObjectRef object = Describe(runtime, dead.object);
+  object.remark = "destroyed by " + std::string(dead.destroyed_verb == nullptr ? "?" : dead.destroyed_verb);
+  return object;
+}
+
+std::string Mention(const ObjectRef& object) {
+  std::string text = object.kind + " #" + std::to_string(object.serial);
+  for (const Number& number : object.numbers) {
+    char value[40];
+    snprintf(value, sizeof(value), number.hex ? " %s=0x%llx" : " %s=%llu", number.name,
+             static_cast<unsigned long long>(number.value));
+    text += value;
+    break;  // the first is the one people grep for
+  }
+  return text;
+}
+
+std::vector<std::vector<Record>> GroupByStack(const std::vector<Record>& records) {
+  std::map<std::pair<Kind, uint32_t>, std::vector<Record>> groups;
+  for (const Record& record : records) groups[{record.kind, record.stack}].push_back(record);
+  std::vector<std::vector<Record>> sorted;
+  for (auto& [key, group] : groups) sorted.push_back(std::move(group));
+  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
+    return a.size() != b.size() ? a.size() > b.size() : a[0].serial < b[0].serial;
+  });
+  return sorted;
+}
+
+Finding FindingOf(Rule rule, Call& call, std::string message) {
+  Finding finding = FindingAtExit(rule, std::move(message));
+  finding.verb = call.verb();
+  finding.thread = DescribeThread(call.tid());
+  const uint32_t here = call.StackId();
+  if (here != 0) finding.stacks.push_back({StackRole::kHere, here});
+  return finding;
+}
+
+Finding FindingAtExit(Rule rule, std::string message) {
+  Finding finding;
+  finding.rule = rule;
+  finding.severity = InfoOf(rule).severity;
+  finding.message = std::move(message);
+  finding.time = EpochNow();
+  return finding;
+}
+
+void FillReport(Runtime& runtime, Report* report) {
+  const std::vector<Record> all = runtime.ledger().All();
+  struct Count {
+    uint64_t created = 0, alive = 0;
+  };
+  std::map<Kind, Count> kinds;
+  std::map<uint32_t, uint64_t> alive_by_stack;
+  std::vector<Record> alive;
+  for (const Record& record : all) {
+    if (record.life == Life::kZombie || record.Has(kInherited)) continue;
+    if (record.kind == Kind::kDmabufFd && !FdIsOpen(record)) continue;
+    if (!IsProgramsOwn(runtime, record)) continue;
+    if (record.origin == Origin::kUnknown) continue;
+    alive.push_back(record);
+    ++kinds[record.kind].alive;
+    ++alive_by_stack[record.stack];
+  }
+  runtime.depot().ForEach([&](const StackDepot::Node& node) {
+    const uint64_t created = node.created.load(std::memory_order_relaxed);
+    if (created == 0 || node.owner != Module::Owner::kProgram) return;
+    kinds[node.kind].created += created;
+  });
+  for (const auto& [kind, count] : kinds) {
+    report->summary.kinds.push_back({NameOf(kind), count.created, count.created - count.alive, count.alive});
+  }
+  // A stack that holds more than a thousand, or most of a kind that has many, is where something grows.
+  for (const auto& [stack, number] : alive_by_stack) {
+    const StackDepot::Node* node = runtime.depot().Get(stack);
+    if (node == nullptr) continue;
+    const uint64_t of_kind = kinds[node->kind].alive;
+    if (number <= 1000 && !(of_kind >= 100 && number * 10 >= of_kind * 9)) continue;
+    const uint64_t created = node->created.load(std::memory_order_relaxed);
+    report->summary.growth.push_back({NameOf(node->kind), stack, created, created - number, number});
+  }
+  std::map<std::pair<uint32_t, std::string>, AliveGroup> groups;
+  for (const Record& record : alive) {
+    const std::string device = DeviceOf(runtime, record);
+    AliveGroup& group = groups[{record.stack, device}];
+    group.kind = NameOf(record.kind);
+    group.device = device;
+    group.stack = record.stack;
+    ++group.count;
+    group.bytes += BytesOf(record);
+    if (record.failure.verb != nullptr) {
+      group.last_failed_call = {record.failure.verb, record.failure.result, EpochOf(record.failure.when)};
+    }
+    if (group.objects.size() < kMaxListedObjects) group.objects.push_back(Describe(runtime, record));
+  }
+  for (auto& [key, group] : groups) report->alive.push_back(std::move(group));
+  std::stable_sort(report->alive.begin(), report->alive.end(),
+                   [](const AliveGroup& a, const AliveGroup& b) { return a.count > b.count; });
+  const StartInfo info = DescribeLibraries();
+  report->environment.libibverbs = info.libibverbs;
+  report->environment.librdmacm = info.librdmacm;
+  report->environment.disassoc_destroy = runtime.disassoc_destroy();
+  report->environment.hooks_plt = runtime.hooks_plt.load();
+  report->environment.hooks_slots = runtime.hooks_slots.load();
+  report->environment.hooks_dlsym = runtime.hooks_dlsym.load();
+  report->environment.unwatched = runtime.UnwatchedSentences();
+}
+
+}  // namespace rdmacheck

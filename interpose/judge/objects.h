@@ -1,0 +1,46 @@
+// From the ledger's records to what a report says of an object.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "interpose/judge/call.h"
+#include "interpose/ledger/ledger.h"
+#include "report/finding.h"
+
+namespace rdmacheck {
+
+class Runtime;
+
+ObjectRef Describe(Runtime& runtime, const Record& record);
+ObjectRef DescribeDead(Runtime& runtime, const DeadRecord& dead);
+std::vector<Number> NumbersFor(const Record& record);
+ThreadRef DescribeThread(int32_t tid);
+std::string DeviceOf(Runtime& runtime, const Record& record);
+
+// "qp #7 qpn=0x11": for the inside of sentences.
+std::string Mention(const ObjectRef& object);
+
+// Whose the object is: made by a library for itself ("librdmacm"), or empty.
+std::string OwnerNameOf(Runtime& runtime, const Record& record);
+bool IsProgramsOwn(Runtime& runtime, const Record& record);
+
+// An object as small as its memory: an MR's length.
+uint64_t BytesOf(const Record& record);
+
+// A descriptor goes by close(2), which is not watched: is it still the file it was?
+bool FdIsOpen(const Record& record);
+
+// Is this record to be held against the program: made by it, in this process, not ignored, still there?
+bool Counts(Runtime& runtime, const Record& record);
+
+// Equal kind and creating stack, largest first.
+std::vector<std::vector<Record>> GroupByStack(const std::vector<Record>& records);
+
+// The fields every finding of a call has.
+Finding FindingOf(Rule rule, Call& call, std::string message);
+Finding FindingAtExit(Rule rule, std::string message);
+
+void FillReport(Runtime& runtime, Report* report);
+
+}  // namespace rdmacheck

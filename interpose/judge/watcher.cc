@@ -1,0 +1,185 @@
+#include "interpose/judge/watcher.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "interpose/judge/objects.h"
+#include "interpose/judge/timeline.h"
+#include "interpose/ledger/clock.h"
+#include "interpose/runtime/runtime.h"
+
+namespace rdmacheck {
+namespace {
+
+struct Watch {
+  ThreadRecord* thread;
+  int32_t tid;
+  uint32_t sequence;
+  Slot slot;
+  uint64_t deadline;  // CLOCK_MONOTONIC
+  bool told;
+};
+
+struct State {
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  pthread_cond_t changed;
+  std::vector<Watch> watches;
+  bool running = false;
+  State() {
+    pthread_condattr_t attr;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&changed, &attr);
+    pthread_condattr_destroy(&attr);
+  }
+};
+
+// Made at the first use and never destroyed; a forked child makes its own.
+std::atomic<State*> the_state{nullptr};
+State& TheState() {
+  State* state = the_state.load(std::memory_order_acquire);
+  if (state != nullptr) return *state;
+  State* fresh = new State;
+  if (the_state.compare_exchange_strong(state, fresh, std::memory_order_acq_rel)) return *fresh;
+  delete fresh;
+  return *state;
+}
+
+std::string WhoWaits(const ThreadState& state) {
+  const double since = static_cast<double>(NanosOf(CLOCK_MONOTONIC) - state.begin) * 1e-9;
+  char text[160];
+  const std::string name = ThreadName(state.tid);
+  snprintf(text, sizeof(text), "thread %d%s%s%s has been inside %s for %.1f s", state.tid, name.empty() ? "" : " (",
+           name.c_str(), name.empty() ? "" : ")", state.verb, since);
+  return text;
+}
+
+void SayBlocked(Runtime& runtime, const Watch& watch) {
+  ThreadState blocked;
+  std::vector<ThreadState> gets;
+  for (const ThreadState& state : ThreadsInside()) {
+    if (state.tid == watch.tid) blocked = state;
+    if (state.activity == Activity::kGetCqEvent || state.activity == Activity::kGetAsyncEvent) gets.push_back(state);
+  }
+  if (blocked.tid == 0 || blocked.activity != Activity::kDestroy) return;
+  const Record record = runtime.ledger().Get(watch.slot);
+  const ObjectRef object = Describe(runtime, record);
+  const EventCount events = runtime.ledger().EventsOf(watch.slot);
+  const uint64_t taken = events.taken + events.async_taken, acked = events.acked + events.async_acked;
+  char seconds[32];
+  snprintf(seconds, sizeof(seconds), "%.0f s", static_cast<double>(NanosOf(CLOCK_MONOTONIC) - blocked.begin) * 1e-9);
+  Finding finding = FindingAtExit(Rule::kBlockedDestroy,
+                                  std::string(blocked.verb) + " of " + Mention(object) + " has not returned for " +
+                                      seconds + ": " + std::to_string(taken) + " event" + (taken == 1 ? "" : "s") +
+                                      " taken, " + std::to_string(acked) + " acked; it waits for the rest");
+  finding.verb = blocked.verb;
+  finding.thread = DescribeThread(watch.tid);
+  finding.has_object = true;
+  finding.object = object;
+  if (blocked.stack != 0) finding.stacks.push_back({StackRole::kHere, blocked.stack});
+  if (record.stack != 0) finding.stacks.push_back({StackRole::kCreated, record.stack});
+  for (const Taker& taker : events.takers) {
+    const ThreadRef thread = DescribeThread(taker.thread);
+    finding.hints.push_back("an event taken by thread " + std::to_string(thread.tid) +
+                            (thread.name.empty() ? "" : " (" + thread.name + ")") +
+                            (thread.exited ? ", which has exited," : "") + " is not acked");
+    if (taker.stack != 0) finding.stacks.push_back({StackRole::kEventTaken, taker.stack});
+    if (finding.hints.size() >= 5) break;
+  }
+  for (const ThreadState& get : gets) finding.hints.push_back(WhoWaits(get));
+  finding.timeline = TimelineOf(runtime, runtime.ledger().ContextOf(watch.slot));
+  runtime.reporter().Say(std::move(finding));
+}
+
+void* Run(void* argument) {
+  Runtime& runtime = *static_cast<Runtime*>(argument);
+  State& state = TheState();
+  pthread_mutex_lock(&state.mutex);
+  for (;;) {
+    if (state.watches.empty()) break;
+    const uint64_t now = NanosOf(CLOCK_MONOTONIC);
+    uint64_t next = ~0ull;
+    Watch due{};
+    for (Watch& watch : state.watches) {
+      if (watch.told) continue;
+      if (watch.deadline <= now) {
+        watch.told = true;
+        due = watch;
+        break;
+      }
+      next = std::min(next, watch.deadline);
+    }
+    if (due.thread != nullptr) {
+      // The slot stays what it is while the destroy has not returned; it cannot return unseen: EndWatch takes the mutex.
+      pthread_mutex_unlock(&state.mutex);
+      SayBlocked(runtime, due);
+      pthread_mutex_lock(&state.mutex);
+      continue;
+    }
+    if (next == ~0ull) {
+      pthread_cond_wait(&state.changed, &state.mutex);
+    } else {
+      const timespec until{static_cast<time_t>(next / 1000000000u), static_cast<long>(next % 1000000000u)};
+      pthread_cond_timedwait(&state.changed, &state.mutex, &until);
+    }
+  }
+  state.running = false;
+  pthread_mutex_unlock(&state.mutex);
+  return nullptr;
+}
+
+void StartThread(Runtime& runtime) {
+  // The program's handlers must never run on a thread it does not know.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_attr_t attr;
+  pthread_attr_init(&attr);
+  pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+  pthread_t thread;
+  const bool made = pthread_create(&thread, &attr, &Run, &runtime) == 0;
+  pthread_attr_destroy(&attr);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (made) {
+    pthread_setname_np(thread, "rdmacheck");
+  } else {
+    TheState().running = false;
+    runtime.TellOnce("no thread could be started to watch a destroy that may hang; blocked-destroy will not be said");
+  }
+}
+
+}  // namespace
+
+void BeginWatch(Runtime& runtime, ThreadRecord* self, Slot slot) {
+  const int timeout = runtime.options().hang_timeout;
+  if (timeout <= 0 || self == nullptr) return;
+  State& state = TheState();
+  pthread_mutex_lock(&state.mutex);
+  state.watches.push_back({self, self->tid.load(), self->sequence.load(), slot,
+                           NanosOf(CLOCK_MONOTONIC) + static_cast<uint64_t>(timeout) * 1000000000u, false});
+  const bool start = !state.running;
+  state.running = true;
+  pthread_cond_signal(&state.changed);
+  pthread_mutex_unlock(&state.mutex);
+  if (start) StartThread(runtime);
+}
+
+void EndWatch(ThreadRecord* self) {
+  State* state = the_state.load(std::memory_order_acquire);
+  if (state == nullptr || self == nullptr) return;
+  pthread_mutex_lock(&state->mutex);
+  auto& watches = state->watches;
+  watches.erase(std::remove_if(watches.begin(), watches.end(), [self](const Watch& w) { return w.thread == self; }),
+                watches.end());
+  pthread_cond_signal(&state->changed);
+  pthread_mutex_unlock(&state->mutex);
+}
+
+void WatcherForkChild() { the_state.store(nullptr); }
+
+}  // namespace rdmacheck

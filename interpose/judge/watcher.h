@@ -1,0 +1,14 @@
+// The thread that says what a destroy waits for. It exists only while a destroy is under way that has something to wait
+// for: a program whose destroys never can wait never gets a thread of ours.
+#pragma once
+
+#include "interpose/judge/call.h"
+
+namespace rdmacheck {
+
+// From now on this thread's destroy (its activity has begun) is watched; call EndWatch when it returns.
+void BeginWatch(Runtime& runtime, ThreadRecord* self, Slot slot);
+void EndWatch(ThreadRecord* self);
+void WatcherForkChild();
+
+}  // namespace rdmacheck

@@ -1,0 +1,480 @@
+#include "interpose/ledger/ledger.h"
+
+#include <algorithm>
+
+#include "interpose/ledger/clock.h"
+
+namespace rdmacheck {
+
+// Handles are heap addresses: the low bits are equal and the high ones nearly so.
+uint64_t Ledger::Hash(uintptr_t handle) {
+  uint64_t h = static_cast<uint64_t>(handle) * 0x9E3779B97F4A7C15u;
+  return h ^ (h >> 32);
+}
+
+size_t Ledger::SlotHash::operator()(const Key& key) const {
+  return static_cast<size_t>(Hash(key.handle + (static_cast<uintptr_t>(key.family) << 56)) >> 5);
+}
+size_t Ledger::SlotHash::operator()(uint32_t index) const {
+  const Entry& entry = shard->At(index);
+  return (*this)(Key{FamilyOf(entry.kind), entry.handle});
+}
+bool Ledger::SlotEq::operator()(uint32_t index, const Key& key) const {
+  const Entry& entry = shard->At(index);
+  return entry.handle == key.handle && FamilyOf(entry.kind) == key.family;
+}
+
+Ledger::Shard::Shard() : live(0, SlotHash{this}, SlotEq{this}) {}
+
+Ledger::Ledger() : shards_(new Shard[kShards]) {}
+
+uint32_t Ledger::Allocate(Shard& shard) {
+  if (!shard.free.empty()) {
+    const uint32_t index = shard.free.back();
+    shard.free.pop_back();
+    return index;
+  }
+  const uint32_t index = shard.used;
+  if (index >> kChunkBits >= kMaxChunks) return 0;
+  std::atomic<Entry*>& chunk = shard.chunks[index >> kChunkBits];
+  if (chunk.load(std::memory_order_relaxed) == nullptr) chunk.store(new Entry[kChunk], std::memory_order_release);
+  ++shard.used;
+  return index;
+}
+
+Record Ledger::Copy(const Shard& shard, uint32_t index) const {
+  const Entry& entry = shard.At(index);
+  Record record;
+  record.slot = SlotOf(IndexOf(shard), index);
+  record.handle = entry.handle;
+  record.numbers = entry.numbers;
+  record.serial = entry.serial;
+  record.stack = entry.stack;
+  record.born = entry.born;
+  record.thread = entry.thread;
+  record.kind = entry.kind;
+  record.origin = entry.origin;
+  record.flags = entry.flags;
+  record.life = entry.life.load(std::memory_order_relaxed);
+  const uint32_t children = entry.children.load(std::memory_order_relaxed);
+  record.children = children & ~kEverParent;
+  record.was_parent = (children & kEverParent) != 0;
+  for (Slot parent : entry.parents) {
+    if (parent != 0) record.parents.push_back(parent);
+  }
+  if (auto more = shard.more_parents.find(index); more != shard.more_parents.end()) {
+    record.parents.insert(record.parents.end(), more->second.begin(), more->second.end());
+  }
+  if (auto failure = shard.failures.find(index); failure != shard.failures.end()) record.failure = failure->second;
+  return record;
+}
+
+absl::InlinedVector<Slot, 4> Ledger::Release(Shard& shard, uint32_t index) {
+  Entry& entry = shard.At(index);
+  absl::InlinedVector<Slot, 4> parents;
+  for (Slot& parent : entry.parents) {
+    if (parent != 0) parents.push_back(parent);
+    parent = 0;
+  }
+  if (!shard.more_parents.empty()) {
+    if (auto more = shard.more_parents.find(index); more != shard.more_parents.end()) {
+      parents.insert(parents.end(), more->second.begin(), more->second.end());
+      shard.more_parents.erase(more);
+    }
+  }
+  if (!shard.failures.empty()) shard.failures.erase(index);
+  if (!shard.events.empty()) shard.events.erase(index);
+  entry.life.store(Life::kFree, std::memory_order_relaxed);
+  entry.flags = 0;
+  shard.free.push_back(index);
+  return parents;
+}
+
+void Ledger::UnpinAll(const absl::InlinedVector<Slot, 4>& parents) {
+  for (Slot parent : parents) Unpin(parent);
+}
+
+Found Ledger::Look(const Shard& shard, const Key& key) const {
+  Found found;
+  if (auto it = shard.live.find(key); it != shard.live.end()) {
+    found.standing = Standing::kLive;
+    found.slot = SlotOf(IndexOf(shard), *it);
+    found.flags = shard.At(*it).flags;
+    return found;
+  }
+  for (uint32_t index : shard.dying) {
+    const Entry& entry = shard.At(index);
+    if (entry.handle == key.handle && FamilyOf(entry.kind) == key.family) {
+      found.standing = Standing::kDying;
+      found.slot = SlotOf(IndexOf(shard), index);
+      found.flags = entry.flags;
+      return found;
+    }
+  }
+  for (const DeadRecord& dead : shard.dead) {
+    if (dead.object.handle == key.handle && FamilyOf(dead.object.kind) == key.family) {
+      found.standing = Standing::kDead;
+      return found;
+    }
+  }
+  return found;
+}
+
+Found Ledger::Find(Kind kind, uintptr_t handle) const {
+  Shard& shard = ShardOf(handle);
+  MutexLock lock(&shard.mutex);
+  return Look(shard, Key{FamilyOf(kind), handle});
+}
+
+Found Ledger::Pin(Kind kind, uintptr_t handle) {
+  Shard& shard = ShardOf(handle);
+  MutexLock lock(&shard.mutex);
+  const Found found = Look(shard, Key{FamilyOf(kind), handle});
+  if (found.slot != 0) shard.At(found.slot >> kShardBits).children.fetch_add(1);
+  return found;
+}
+
+void Ledger::Unpin(Slot slot) {
+  Entry& entry = EntryAt(slot);
+  if ((entry.children.fetch_sub(1) & ~kEverParent) != 1 || entry.life.load() != Life::kZombie) return;
+  absl::InlinedVector<Slot, 4> parents;
+  {
+    Shard& shard = ShardAt(slot);
+    MutexLock lock(&shard.mutex);
+    // Another thread may have freed it, or even have pinned a new object in the same slot, since.
+    if (entry.life.load() == Life::kZombie && (entry.children.load() & ~kEverParent) == 0) parents = Release(shard, slot >> kShardBits);
+  }
+  UnpinAll(parents);
+}
+
+Slot Ledger::Create(const Birth& birth) {
+  Shard& shard = ShardOf(birth.handle);
+  const Key key{FamilyOf(birth.kind), birth.handle};
+  const Serial serial = next_serial_.fetch_add(1, std::memory_order_relaxed);
+  const uint32_t born = NowStamp();
+  absl::InlinedVector<Slot, 4> dropped;
+  Slot slot = 0;
+  {
+    MutexLock lock(&shard.mutex);
+    if (auto old = shard.live.find(key); old != shard.live.end()) {
+      const uint32_t index = *old;
+      shard.live.erase(old);
+      if ((shard.At(index).children.load() & ~kEverParent) == 0) {
+        dropped = Release(shard, index);
+      } else {
+        shard.At(index).life.store(Life::kZombie);
+      }
+    }
+    const uint32_t index = Allocate(shard);
+    if (index == 0) {
+      dropped.insert(dropped.end(), birth.parents.begin(), birth.parents.end());
+    } else {
+      Entry& entry = shard.At(index);
+      entry.handle = birth.handle;
+      entry.numbers = birth.numbers;
+      entry.serial = serial;
+      entry.stack = birth.stack;
+      entry.born = born;
+      entry.thread = birth.thread;
+      entry.kind = birth.kind;
+      entry.origin = birth.origin;
+      entry.flags = birth.flags;
+      entry.children.store(0, std::memory_order_relaxed);
+      size_t n = 0;
+      for (Slot parent : birth.parents) {
+        if (n < 2) {
+          entry.parents[n++] = parent;
+        } else {
+          shard.more_parents[index].push_back(parent);
+        }
+      }
+      entry.life.store(Life::kLive, std::memory_order_release);
+      shard.live.insert(index);
+      for (DeadRecord& dead : shard.dead) {
+        if (dead.object.handle == birth.handle && FamilyOf(dead.object.kind) == key.family) dead.reused = true;
+      }
+      slot = SlotOf(IndexOf(shard), index);
+    }
+  }
+  for (Slot parent : birth.parents) {
+    std::atomic<uint32_t>& children = EntryAt(parent).children;
+    if (slot != 0 && (children.load(std::memory_order_relaxed) & kEverParent) == 0) children.fetch_or(kEverParent);
+  }
+  UnpinAll(dropped);
+  return slot;
+}
+
+Found Ledger::BeginDestroy(Kind kind, uintptr_t handle, int32_t thread) {
+  Shard& shard = ShardOf(handle);
+  const Key key{FamilyOf(kind), handle};
+  MutexLock lock(&shard.mutex);
+  const Found found = Look(shard, key);
+  if (found.standing != Standing::kLive || (found.flags & kClosed) != 0) return found;
+  const uint32_t index = found.slot >> kShardBits;
+  shard.live.erase(index);
+  shard.At(index).life.store(Life::kDying);
+  shard.dying.push_back(index);
+  (void)thread;
+  return found;
+}
+
+uint32_t Ledger::EndDestroy(Slot slot, bool destroyed, const char* verb, uint32_t stack, int32_t thread) {
+  Shard& shard = ShardAt(slot);
+  const uint32_t index = slot >> kShardBits;
+  const uint32_t now = destroyed ? NowStamp() : 0;
+  absl::InlinedVector<Slot, 4> parents;
+  uint32_t children = 0;
+  {
+    MutexLock lock(&shard.mutex);
+    Entry& entry = shard.At(index);
+    shard.dying.erase(std::find(shard.dying.begin(), shard.dying.end(), index));
+    if (!destroyed) {
+      entry.life.store(Life::kLive);
+      // While the destroy was refused nobody can have been given the address; an entry there is a stale one.
+      const Key key{FamilyOf(entry.kind), entry.handle};
+      if (shard.live.find(key) == shard.live.end()) shard.live.insert(index);
+      return 0;
+    }
+    DeadRecord dead;
+    dead.object = Copy(shard, index);
+    dead.destroyed_stack = stack;
+    dead.destroyed_when = now;
+    dead.destroyed_thread = thread;
+    dead.destroyed_verb = verb;
+    if (auto events = shard.events.find(index); events != shard.events.end()) dead.events = events->second;
+    for (const DeadRecord& other : shard.dead) {
+      if (other.object.handle == entry.handle) const_cast<DeadRecord&>(other).reused = true;
+    }
+    // The address may have been created anew while the destroy ran.
+    const Key key{FamilyOf(entry.kind), entry.handle};
+    dead.reused = shard.live.find(key) != shard.live.end();
+    if (shard.dead.size() < kDeadPerShard) {
+      shard.dead.push_back(std::move(dead));
+    } else {
+      shard.dead[shard.dead_next] = std::move(dead);
+      shard.dead_next = (shard.dead_next + 1) % kDeadPerShard;
+    }
+    entry.life.store(Life::kZombie);
+    children = entry.children.load() & ~kEverParent;
+    if (children == 0) parents = Release(shard, index);
+  }
+  UnpinAll(parents);
+  return children;
+}
+
+void Ledger::Forget(Slot slot) {
+  Shard& shard = ShardAt(slot);
+  const uint32_t index = slot >> kShardBits;
+  absl::InlinedVector<Slot, 4> parents;
+  {
+    MutexLock lock(&shard.mutex);
+    Entry& entry = shard.At(index);
+    if (entry.life.load() != Life::kLive) return;
+    shard.live.erase(index);
+    entry.life.store(Life::kZombie);
+    if ((entry.children.load() & ~kEverParent) == 0) parents = Release(shard, index);
+  }
+  UnpinAll(parents);
+}
+
+Record Ledger::Get(Slot slot) const {
+  const Shard& shard = ShardAt(slot);
+  MutexLock lock(&shard.mutex);
+  return Copy(shard, slot >> kShardBits);
+}
+
+std::vector<Record> Ledger::All() const {
+  std::vector<Record> all;
+  for (uint32_t s = 0; s < kShards; ++s) {
+    const Shard& shard = shards_[s];
+    MutexLock lock(&shard.mutex);
+    for (uint32_t index = 1; index < shard.used; ++index) {
+      if (shard.At(index).life.load(std::memory_order_relaxed) != Life::kFree) all.push_back(Copy(shard, index));
+    }
+  }
+  std::sort(all.begin(), all.end(), [](const Record& a, const Record& b) { return a.serial < b.serial; });
+  return all;
+}
+
+std::vector<Record> Ledger::ChildrenOf(Slot slot) const {
+  std::vector<Record> children = All();
+  children.erase(std::remove_if(children.begin(), children.end(),
+                                [slot](const Record& record) {
+                                  return record.life == Life::kZombie ||
+                                         std::find(record.parents.begin(), record.parents.end(), slot) ==
+                                             record.parents.end();
+                                }),
+                 children.end());
+  return children;
+}
+
+std::vector<Record> Ledger::Under(Slot context) const {
+  std::vector<Record> all = All();
+  // Parents may come later than children only by Reparent, so a map of all slots is walked, not one pass.
+  absl::flat_hash_map<Slot, const Record*> by_slot;
+  for (const Record& record : all) by_slot[record.slot] = &record;
+  std::vector<Record> under;
+  for (const Record& record : all) {
+    if (record.slot == context || record.life == Life::kZombie) continue;
+    const Record* at = &record;
+    for (int depth = 0; at != nullptr && depth < 16; ++depth) {
+      const Record* up = nullptr;
+      bool reached = false;
+      for (Slot parent : at->parents) {
+        if (parent == context) reached = true;
+        auto it = by_slot.find(parent);
+        if (up == nullptr && it != by_slot.end()) up = it->second;
+      }
+      if (reached) {
+        under.push_back(record);
+        break;
+      }
+      at = up;
+    }
+  }
+  return under;
+}
+
+Slot Ledger::ContextOf(Slot slot) const {
+  for (int depth = 0; slot != 0 && depth < 16; ++depth) {
+    const Shard& shard = ShardAt(slot);
+    MutexLock lock(&shard.mutex);
+    const Entry& entry = shard.At(slot >> kShardBits);
+    if (entry.kind == Kind::kContext) return slot;
+    slot = entry.parents[0];
+  }
+  return 0;
+}
+
+bool Ledger::FindDead(Kind kind, uintptr_t handle, DeadRecord* out) const {
+  const Shard& shard = ShardOf(handle);
+  MutexLock lock(&shard.mutex);
+  const DeadRecord* best = nullptr;
+  for (const DeadRecord& dead : shard.dead) {
+    if (dead.object.handle == handle && FamilyOf(dead.object.kind) == FamilyOf(kind) &&
+        (best == nullptr || dead.object.serial > best->object.serial)) {
+      best = &dead;
+    }
+  }
+  if (best != nullptr) *out = *best;
+  return best != nullptr;
+}
+
+std::vector<DeadRecord> Ledger::Dead() const {
+  std::vector<DeadRecord> all;
+  for (uint32_t s = 0; s < kShards; ++s) {
+    const Shard& shard = shards_[s];
+    MutexLock lock(&shard.mutex);
+    all.insert(all.end(), shard.dead.begin(), shard.dead.end());
+  }
+  std::sort(all.begin(), all.end(),
+            [](const DeadRecord& a, const DeadRecord& b) { return a.object.serial < b.object.serial; });
+  return all;
+}
+
+void Ledger::SetFlags(Slot slot, uint8_t set, uint8_t clear) {
+  Shard& shard = ShardAt(slot);
+  MutexLock lock(&shard.mutex);
+  Entry& entry = shard.At(slot >> kShardBits);
+  entry.flags = static_cast<uint8_t>((entry.flags & ~clear) | set);
+}
+
+void Ledger::SetNumbers(Slot slot, const Numbers& numbers) {
+  Shard& shard = ShardAt(slot);
+  MutexLock lock(&shard.mutex);
+  shard.At(slot >> kShardBits).numbers = numbers;
+}
+
+void Ledger::SetFailure(Slot slot, const char* verb, int result, uint32_t stack) {
+  const uint32_t now = NowStamp();
+  Shard& shard = ShardAt(slot);
+  MutexLock lock(&shard.mutex);
+  Failure& failure = shard.failures[slot >> kShardBits];
+  failure = Failure{verb, result, stack, now, failure.times + 1};
+}
+
+void Ledger::Reparent(Slot slot, Slot from, Slot to) {
+  {
+    Shard& shard = ShardAt(slot);
+    const uint32_t index = slot >> kShardBits;
+    MutexLock lock(&shard.mutex);
+    Entry& entry = shard.At(index);
+    auto replace = [&](Slot& parent) {
+      if (parent != from) return false;
+      parent = to;
+      return true;
+    };
+    bool done = replace(entry.parents[0]) || replace(entry.parents[1]);
+    if (!done) {
+      auto& more = shard.more_parents[index];
+      if (from == 0) {
+        more.push_back(to);
+        done = true;
+      }
+      for (size_t i = 0; i < more.size() && !done; ++i) {
+        done = replace(more[i]);
+        if (done && to == 0) more.erase(more.begin() + static_cast<ptrdiff_t>(i));
+      }
+      if (more.empty()) shard.more_parents.erase(index);
+    }
+    if (!done) from = 0;  // it never was a parent: nothing to give back
+  }
+  if (from != 0) Unpin(from);
+}
+
+void Ledger::Taken(Slot slot, bool async, const Taker& taker) {
+  Shard& shard = ShardAt(slot);
+  MutexLock lock(&shard.mutex);
+  EventCount& count = shard.events[slot >> kShardBits];
+  ++(async ? count.async_taken : count.taken);
+  if (count.takers.size() >= EventCount::kMaxTakers) count.takers.erase(count.takers.begin() + 1);
+  count.takers.push_back(taker);
+  count.takers.back().async = async;
+}
+
+void Ledger::Acked(Slot slot, bool async, uint64_t number, int32_t thread) {
+  Shard& shard = ShardAt(slot);
+  MutexLock lock(&shard.mutex);
+  EventCount& count = shard.events[slot >> kShardBits];
+  (async ? count.async_acked : count.acked) += number;
+  std::vector<Taker>& takers = count.takers;
+  uint64_t left = number;
+  for (bool own : {true, false}) {
+    for (size_t i = 0; i < takers.size() && left > 0;) {
+      if (takers[i].async != async || (takers[i].thread == thread) != own) {
+        ++i;
+        continue;
+      }
+      takers.erase(takers.begin() + static_cast<ptrdiff_t>(i));
+      --left;
+    }
+  }
+}
+
+EventCount Ledger::EventsOf(Slot slot) const {
+  const Shard& shard = ShardAt(slot);
+  MutexLock lock(&shard.mutex);
+  auto it = shard.events.find(slot >> kShardBits);
+  return it == shard.events.end() ? EventCount() : it->second;
+}
+
+void Ledger::ForkPrepare() {
+  for (uint32_t s = 0; s < kShards; ++s) shards_[s].mutex.Lock();
+}
+
+void Ledger::ForkParent() {
+  for (uint32_t s = 0; s < kShards; ++s) shards_[s].mutex.Unlock();
+}
+
+void Ledger::ForkChild() {
+  for (uint32_t s = 0; s < kShards; ++s) {
+    Shard& shard = shards_[s];
+    shard.mutex.Renew();
+    for (uint32_t index = 1; index < shard.used; ++index) {
+      Entry& entry = shard.At(index);
+      if (entry.life.load() != Life::kFree) entry.flags |= kInherited;
+    }
+  }
+}
+
+}  // namespace rdmacheck

@@ -1,0 +1,163 @@
+// The ledger: which objects live, who was made from whom, and the recent dead. It knows handles and kinds; it knows no
+// verbs, prints nothing and judges nothing.
+//
+// Threads: every function may be called from any thread. State is spread over shards by handle; each shard's mutex is a
+// leaf: nothing is called while it is held and no two are held at once (Fork aside).
+//
+// A destroy is two steps, BeginDestroy before the real call and EndDestroy after it: the address may be given out again
+// by another thread before the real call returns, and a refused destroy must leave the object as it was.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/types/span.h"
+#include "interpose/ledger/entry.h"
+#include "interpose/ledger/mutex.h"
+
+namespace rdmacheck {
+
+enum class Standing : uint8_t { kUnknown, kLive, kDying, kDead };
+
+// What the ledger knows of a handle; slot and flags only for kLive and kDying.
+struct Found {
+  Standing standing = Standing::kUnknown;
+  Slot slot = 0;
+  uint8_t flags = 0;
+};
+
+struct Birth {
+  Kind kind = Kind::kNone;
+  uintptr_t handle = 0;
+  Numbers numbers;
+  uint32_t stack = 0;
+  int32_t thread = 0;
+  Origin origin = Origin::kCreated;
+  uint8_t flags = 0;
+  absl::Span<const Slot> parents;  // pinned by the caller; the new entry takes the pins over
+};
+
+class Ledger {
+ public:
+  Ledger();
+  Ledger(const Ledger&) = delete;
+  Ledger& operator=(const Ledger&) = delete;
+
+  // Where a handle stands. Does not pin.
+  Found Find(Kind kind, uintptr_t handle) const;
+
+  // As Find; a live (or dying) entry is also pinned: its slot keeps its meaning until Unpin, or until the entry that
+  // took the pin over as a parent goes.
+  Found Pin(Kind kind, uintptr_t handle);
+  void Unpin(Slot slot);
+
+  // Adds an object. If the address is still known as live (its destroy went past us), the old entry silently goes.
+  Slot Create(const Birth& birth);
+
+  // Step one of a destroy. kLive: the object is now dying, and a Create for the same address makes a new one.
+  Found BeginDestroy(Kind kind, uintptr_t handle, int32_t thread);
+  // Step two. destroyed: the object goes among the dead, with the stack and verb that destroyed it.
+  // Otherwise it is live again. Returns how many children it had when it went.
+  uint32_t EndDestroy(Slot slot, bool destroyed, const char* verb, uint32_t stack, int32_t thread);
+
+  // Forgets a live object without calling it destroyed (its context's close took it along).
+  void Forget(Slot slot);
+
+  // Does anything name this pinned (or dying) entry as its parent, or is about to? One atomic read.
+  bool HasChildren(Slot slot) const { return (EntryAt(slot).children.load() & ~kEverParent) != 0; }
+
+  Record Get(Slot slot) const;  // the slot must be pinned, or be read as a snapshot that may be stale
+  std::vector<Record> All() const;                   // every live, dying and zombie entry, in order of serial
+  std::vector<Record> ChildrenOf(Slot slot) const;   // direct ones that live
+  std::vector<Record> Under(Slot context) const;     // everything that lives under it, the entry itself left out
+  Slot ContextOf(Slot slot) const;                   // walks up; 0 if it leads to none
+  bool FindDead(Kind kind, uintptr_t handle, DeadRecord* out) const;
+  std::vector<DeadRecord> Dead() const;
+
+  void SetFlags(Slot slot, uint8_t set, uint8_t clear = 0);
+  void SetNumbers(Slot slot, const Numbers& numbers);
+  void SetFailure(Slot slot, const char* verb, int result, uint32_t stack);
+  // Replaces parent `from` (0: none) by `to` (0: none). Pins are the ledger's affair.
+  void Reparent(Slot slot, Slot from, Slot to);
+
+  // Events. Returns false if the object is not known.
+  void Taken(Slot slot, bool async, const Taker& taker);
+  // The acking thread's own events are taken off first: it is most likely to ack what it took.
+  void Acked(Slot slot, bool async, uint64_t count, int32_t thread);
+  EventCount EventsOf(Slot slot) const;
+
+  Serial last_serial() const { return next_serial_.load(std::memory_order_relaxed) - 1; }
+
+  // fork(): Prepare takes every mutex, Parent gives them back, Child makes them anew and marks all that lives.
+  void ForkPrepare() ABSL_NO_THREAD_SAFETY_ANALYSIS;
+  void ForkParent() ABSL_NO_THREAD_SAFETY_ANALYSIS;
+  void ForkChild() ABSL_NO_THREAD_SAFETY_ANALYSIS;
+
+ private:
+  static constexpr uint32_t kShardBits = 5, kShards = 1u << kShardBits;
+  static constexpr uint32_t kChunkBits = 8, kChunk = 1u << kChunkBits, kMaxChunks = 8192;
+  static constexpr size_t kDeadPerShard = 128;
+  // In Entry::children: something was once made from it, and stays said when the children have gone (a context that
+  // nothing was ever made on was only probed).
+  static constexpr uint32_t kEverParent = 1u << 31;
+
+  struct Key {
+    Kind family;
+    uintptr_t handle;
+  };
+  struct Shard;
+  struct SlotHash {
+    using is_transparent = void;
+    const Shard* shard;
+    size_t operator()(const Key& key) const;
+    size_t operator()(uint32_t index) const;
+  };
+  struct SlotEq {
+    using is_transparent = void;
+    const Shard* shard;
+    bool operator()(uint32_t a, uint32_t b) const { return a == b; }
+    bool operator()(uint32_t index, const Key& key) const;
+    bool operator()(const Key& key, uint32_t index) const { return (*this)(index, key); }
+  };
+
+  struct alignas(64) Shard {
+    mutable Mutex mutex;
+    // Indices of live entries; hashed and compared through the entries, so that an object costs 5 bytes here, not 24.
+    absl::flat_hash_set<uint32_t, SlotHash, SlotEq> live ABSL_GUARDED_BY(mutex);
+    std::vector<uint32_t> dying ABSL_GUARDED_BY(mutex);
+    std::vector<uint32_t> free ABSL_GUARDED_BY(mutex);
+    uint32_t used ABSL_GUARDED_BY(mutex) = 1;  // indices handed out; 0 is none
+    absl::flat_hash_map<uint32_t, absl::InlinedVector<Slot, 4>> more_parents ABSL_GUARDED_BY(mutex);
+    absl::flat_hash_map<uint32_t, Failure> failures ABSL_GUARDED_BY(mutex);
+    absl::flat_hash_map<uint32_t, EventCount> events ABSL_GUARDED_BY(mutex);
+    std::vector<DeadRecord> dead ABSL_GUARDED_BY(mutex);  // a ring
+    size_t dead_next ABSL_GUARDED_BY(mutex) = 0;
+    // Read without the mutex by whoever holds a pin.
+    std::atomic<Entry*> chunks[kMaxChunks] = {};
+
+    Shard();
+    Entry& At(uint32_t index) const { return chunks[index >> kChunkBits].load(std::memory_order_acquire)[index & (kChunk - 1)]; }
+  };
+
+  static Slot SlotOf(uint32_t shard, uint32_t index) { return index << kShardBits | shard; }
+  Shard& ShardOf(uintptr_t handle) const { return shards_[Hash(handle) & (kShards - 1)]; }
+  Shard& ShardAt(Slot slot) const { return shards_[slot & (kShards - 1)]; }
+  Entry& EntryAt(Slot slot) const { return ShardAt(slot).At(slot >> kShardBits); }
+  static uint64_t Hash(uintptr_t handle);
+  uint32_t IndexOf(const Shard& shard) const { return static_cast<uint32_t>(&shard - shards_.get()); }
+
+  uint32_t Allocate(Shard& shard) ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard.mutex);
+  Record Copy(const Shard& shard, uint32_t index) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard.mutex);
+  // Frees the slot; gives the parents whose pins must be dropped once the mutex is released.
+  absl::InlinedVector<Slot, 4> Release(Shard& shard, uint32_t index) ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard.mutex);
+  void UnpinAll(const absl::InlinedVector<Slot, 4>& parents);
+  Found Look(const Shard& shard, const Key& key) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard.mutex);
+
+  std::unique_ptr<Shard[]> shards_;
+  std::atomic<Serial> next_serial_{1};
+};
+
+}  // namespace rdmacheck

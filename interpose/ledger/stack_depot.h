@@ -1,0 +1,55 @@
+// Every distinct (verb, stack) once, named by a 32-bit id; with counts of what was created there for the process's life.
+//
+// Threads: any; Put takes no lock (a new stack is pushed on its bucket with a compare-and-swap). Nodes are never freed.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+
+#include "interpose/ledger/kind.h"
+#include "interpose/ledger/module_table.h"
+
+namespace rdmacheck {
+
+class StackDepot {
+ public:
+  struct Node {
+    Node* next = nullptr;
+    uint64_t hash = 0;
+    uint32_t id = 0;
+    uint16_t depth = 0;
+    Kind kind = Kind::kNone;  // what the verb creates there, if it creates
+    Module::Owner owner = Module::Owner::kProgram;  // of the direct caller
+    const char* verb = nullptr;
+    std::atomic<uint64_t> created{0};
+    void** pcs = nullptr;
+    CodePlace* places = nullptr;  // as the addresses lay when the stack was first seen
+  };
+
+  explicit StackDepot(ModuleTable* modules) : modules_(modules) {}
+  StackDepot(const StackDepot&) = delete;
+  StackDepot& operator=(const StackDepot&) = delete;
+
+  // The node of this stack; nullptr when the depot is full (kMaxStacks) or memory is out.
+  // No lock of ours may be held: a new stack asks the loader which files its addresses lie in.
+  Node* Put(const char* verb, Kind kind, void* const* pcs, size_t depth);
+
+  const Node* Get(uint32_t id) const;  // nullptr for 0 or an unknown id
+  void ForEach(const std::function<void(const Node&)>& visit) const;
+  void ForgetCounts();  // in a forked child: what was made so far is the parent's
+  uint32_t size() const { return next_id_.load(std::memory_order_relaxed) - 1; }
+
+  static constexpr uint32_t kMaxStacks = 1u << 22;
+
+ private:
+  static constexpr uint32_t kBuckets = 1u << 14;
+  static constexpr uint32_t kChunkBits = 10;
+
+  ModuleTable* const modules_;
+  std::atomic<Node*> buckets_[kBuckets] = {};
+  std::atomic<std::atomic<Node*>*> chunks_[kMaxStacks >> kChunkBits] = {};
+  std::atomic<uint32_t> next_id_{1};
+};
+
+}  // namespace rdmacheck

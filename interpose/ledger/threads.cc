@@ -1,0 +1,149 @@
+#include "interpose/ledger/threads.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <new>
+
+namespace rdmacheck {
+namespace {
+
+std::atomic<ThreadRecord*> all_threads{nullptr};
+thread_local ThreadRecord* this_thread __attribute__((tls_model("initial-exec"))) = nullptr;
+pthread_key_t exit_key;
+pthread_once_t exit_once = PTHREAD_ONCE_INIT;
+bool have_exit_key = false;
+
+void OnThreadExit(void* record) {
+  ThreadRecord* thread = static_cast<ThreadRecord*>(record);
+  EndActivity(thread);  // a thread that was cancelled inside a get
+  thread->disabled = 0;
+  thread->cm_depth = 0;
+  this_thread = nullptr;
+  thread->tid.store(0, std::memory_order_release);
+}
+
+void MakeExitKey() { have_exit_key = pthread_key_create(&exit_key, &OnThreadExit) == 0; }
+
+}  // namespace
+
+ThreadRecord* ThisThread() {
+  if (this_thread != nullptr) return this_thread;
+  const int32_t tid = static_cast<int32_t>(syscall(SYS_gettid));
+  pthread_once(&exit_once, &MakeExitKey);
+  ThreadRecord* record = nullptr;
+  for (ThreadRecord* at = all_threads.load(std::memory_order_acquire); at != nullptr; at = at->next) {
+    int32_t none = 0;
+    if (at->tid.compare_exchange_strong(none, tid, std::memory_order_acq_rel)) {
+      record = at;
+      break;
+    }
+  }
+  if (record == nullptr) {
+    record = new (std::nothrow) ThreadRecord;
+    if (record == nullptr) return nullptr;
+    record->tid.store(tid, std::memory_order_relaxed);
+    record->next = all_threads.load(std::memory_order_relaxed);
+    while (!all_threads.compare_exchange_weak(record->next, record, std::memory_order_acq_rel)) {
+    }
+  }
+  if (have_exit_key) pthread_setspecific(exit_key, record);
+  this_thread = record;
+  return record;
+}
+
+ThreadRecord* FirstThread() { return all_threads.load(std::memory_order_acquire); }
+
+void BeginActivity(ThreadRecord* self, Activity activity, const char* verb, uintptr_t object, uint8_t kind,
+                   uint32_t serial, uint32_t stack, uint64_t now) {
+  self->verb.store(verb, std::memory_order_relaxed);
+  self->object.store(object, std::memory_order_relaxed);
+  self->kind.store(kind, std::memory_order_relaxed);
+  self->serial.store(serial, std::memory_order_relaxed);
+  self->stack.store(stack, std::memory_order_relaxed);
+  self->begin.store(now, std::memory_order_relaxed);
+  self->sequence.fetch_add(1, std::memory_order_release);
+  // Sequentially consistent: of two threads that enter a get and a destroy at once, at least one sees the other.
+  self->activity.store(activity, std::memory_order_seq_cst);
+}
+
+void EndActivity(ThreadRecord* self) {
+  if (self->activity.load(std::memory_order_relaxed) == Activity::kNone) return;
+  self->activity.store(Activity::kNone, std::memory_order_seq_cst);
+  self->sequence.fetch_add(1, std::memory_order_release);
+}
+
+std::vector<ThreadState> ThreadsInside() {
+  std::vector<ThreadState> states;
+  for (ThreadRecord* at = all_threads.load(std::memory_order_acquire); at != nullptr; at = at->next) {
+    ThreadState state;
+    state.sequence = at->sequence.load(std::memory_order_acquire);
+    state.activity = at->activity.load(std::memory_order_seq_cst);
+    if (state.activity == Activity::kNone) continue;
+    state.tid = at->tid.load(std::memory_order_acquire);
+    state.verb = at->verb.load(std::memory_order_relaxed);
+    state.object = at->object.load(std::memory_order_relaxed);
+    state.kind = at->kind.load(std::memory_order_relaxed);
+    state.serial = at->serial.load(std::memory_order_relaxed);
+    state.stack = at->stack.load(std::memory_order_relaxed);
+    state.begin = at->begin.load(std::memory_order_relaxed);
+    if (at->sequence.load(std::memory_order_acquire) != state.sequence) continue;  // it moved on while we looked
+    if (state.tid == 0 || !ThreadLives(state.tid)) continue;
+    states.push_back(state);
+  }
+  return states;
+}
+
+bool AnyInside(const ThreadRecord* self, bool destroys) {
+  for (ThreadRecord* at = all_threads.load(std::memory_order_acquire); at != nullptr; at = at->next) {
+    if (at == self) continue;
+    const Activity activity = at->activity.load(std::memory_order_seq_cst);
+    if (activity == Activity::kNone) continue;
+    if (destroys ? activity == Activity::kDestroy
+                 : (activity == Activity::kGetCqEvent || activity == Activity::kGetAsyncEvent)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool ThreadLives(int32_t tid) { return tid != 0 && syscall(SYS_tgkill, getpid(), tid, 0) == 0; }
+
+bool HasOtherThreads() {
+  DIR* tasks = opendir("/proc/self/task");
+  if (tasks == nullptr) return true;
+  int n = 0;
+  while (const dirent* entry = readdir(tasks)) n += entry->d_name[0] != '.';
+  closedir(tasks);
+  return n > 1;
+}
+
+std::string ThreadName(int32_t tid) {
+  char path[64];
+  snprintf(path, sizeof(path), "/proc/self/task/%d/comm", tid);
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return std::string();
+  char name[64];
+  const ssize_t n = read(fd, name, sizeof(name));
+  close(fd);
+  return n > 1 ? std::string(name, static_cast<size_t>(n - 1)) : std::string();
+}
+
+void ThreadsForkChild() {
+  // Only the forking thread goes on; the others' records are free.
+  for (ThreadRecord* at = all_threads.load(std::memory_order_acquire); at != nullptr; at = at->next) {
+    if (at != this_thread) {
+      at->activity.store(Activity::kNone);
+      at->tid.store(0);
+    }
+  }
+  if (this_thread != nullptr) this_thread->tid.store(static_cast<int32_t>(syscall(SYS_gettid)));
+}
+
+}  // namespace rdmacheck

@@ -1,0 +1,70 @@
+// What each thread of the program is doing at this moment, as far as verbs go: which call it is inside, on what, since
+// when. Written by the thread itself with plain atomic stores, so no event path takes a lock; read by anybody.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rdmacheck {
+
+enum class Activity : uint8_t { kNone, kGetCqEvent, kGetAsyncEvent, kGetCmEvent, kDestroy };
+
+struct ThreadRecord {
+  ThreadRecord* next = nullptr;       // never unlinked; reused once its thread has exited
+  std::atomic<int32_t> tid{0};        // 0: free for reuse
+  // The call in progress. `sequence` is odd while one is; readers take it before and after.
+  std::atomic<uint32_t> sequence{0};
+  std::atomic<Activity> activity{Activity::kNone};
+  std::atomic<const char*> verb{nullptr};
+  std::atomic<uintptr_t> object{0};   // the channel, context or object it was called with
+  std::atomic<uint8_t> kind{0};
+  std::atomic<uint32_t> serial{0};
+  std::atomic<uint32_t> stack{0};     // kNoStack where stacks of gets are not needed
+  std::atomic<uint64_t> begin{0};     // CLOCK_MONOTONIC, ns
+  // The last calls of this thread (judge/timeline.h); made at its first.
+  std::atomic<struct TimelineRing*> timeline{nullptr};
+  // Only the thread itself reads and writes these.
+  uint32_t disabled = 0;              // rdmacheck_disable() depth
+  uint32_t cm_depth = 0;              // inside a librdmacm call
+};
+
+// A consistent copy of another thread's call in progress.
+struct ThreadState {
+  int32_t tid = 0;
+  Activity activity = Activity::kNone;
+  const char* verb = nullptr;
+  uintptr_t object = 0;
+  uint8_t kind = 0;
+  uint32_t serial = 0;
+  uint32_t stack = 0;
+  uint64_t begin = 0;
+  uint32_t sequence = 0;
+};
+
+// This thread's record, made at its first verb. Never null unless memory is out.
+ThreadRecord* ThisThread();
+ThreadRecord* FirstThread();
+void BeginActivity(ThreadRecord* self, Activity activity, const char* verb, uintptr_t object, uint8_t kind,
+                   uint32_t serial, uint32_t stack, uint64_t now);
+void EndActivity(ThreadRecord* self);
+
+// Visits every record, of threads that live and of threads that have gone.
+template <class Visit>
+void ForEachThread(Visit visit) {
+  for (ThreadRecord* at = FirstThread(); at != nullptr; at = at->next) visit(*at);
+}
+
+// Every thread that is inside a call of ours now; threads that have exited (even inside one) are left out.
+std::vector<ThreadState> ThreadsInside();
+// Quick: is any thread but `self` inside one of the event gets / inside a destroy?
+bool AnyInside(const ThreadRecord* self, bool destroys);
+
+bool ThreadLives(int32_t tid);
+bool HasOtherThreads();            // does the process have more than one thread now?
+std::string ThreadName(int32_t tid);  // as the kernel has it; empty if it is gone
+
+void ThreadsForkChild();
+
+}  // namespace rdmacheck

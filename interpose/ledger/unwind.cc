@@ -1,0 +1,73 @@
+// The only include of <libunwind.h>.
+#include "interpose/ledger/unwind.h"
+
+#define UNW_LOCAL_ONLY
+#include <libunwind.h>
+#include <pthread.h>
+
+#include <cstdint>
+
+namespace rdmacheck {
+namespace {
+
+// Between the hook and unw_backtrace lie a few frames of ours; a caller deeper than this is not looked for.
+constexpr size_t kOwnFrames = 12;
+
+struct StackBounds {
+  uintptr_t low = 0, high = 0;
+};
+
+// Frame pointers of code built without them are arbitrary numbers: only addresses inside this thread's stack are read.
+StackBounds BoundsOfThisThread() {
+  static thread_local StackBounds bounds __attribute__((tls_model("initial-exec")));
+  if (bounds.high == 0) {
+    pthread_attr_t attr;
+    if (pthread_getattr_np(pthread_self(), &attr) == 0) {
+      void* low = nullptr;
+      size_t size = 0;
+      pthread_attr_getstack(&attr, &low, &size);
+      pthread_attr_destroy(&attr);
+      bounds.low = reinterpret_cast<uintptr_t>(low);
+      bounds.high = bounds.low + size;
+    }
+  }
+  return bounds;
+}
+
+__attribute__((noinline)) size_t WalkFramePointers(void** pcs, size_t depth) {
+  const StackBounds bounds = BoundsOfThisThread();
+  auto* frame = static_cast<void**>(__builtin_frame_address(0));
+  size_t n = 0;
+  while (n < depth) {
+    const uintptr_t at = reinterpret_cast<uintptr_t>(frame);
+    if (at < bounds.low || at + 2 * sizeof(void*) > bounds.high || at % sizeof(void*) != 0) break;
+    if (frame[1] == nullptr) break;
+    pcs[n++] = frame[1];
+    auto* next = static_cast<void**>(frame[0]);
+    if (next <= frame) break;
+    frame = next;
+  }
+  return n;
+}
+
+}  // namespace
+
+size_t TakeStack(UnwindBy by, void* caller, void** pcs, size_t depth) {
+  if (depth == 0) return 0;
+  if (by != UnwindBy::kNone) {
+    void* all[kMaxFrames + kOwnFrames];
+    const size_t wanted = depth + kOwnFrames;
+    const int got = by == UnwindBy::kLibunwind ? unw_backtrace(all, static_cast<int>(wanted))
+                                                     : static_cast<int>(WalkFramePointers(all, wanted));
+    for (int i = 0; i < got && i < static_cast<int>(kOwnFrames); ++i) {
+      if (all[i] != caller) continue;
+      size_t n = 0;
+      for (int k = i; k < got && n < depth; ++k) pcs[n++] = all[k];
+      return n;
+    }
+  }
+  pcs[0] = caller;
+  return 1;
+}
+
+}  // namespace rdmacheck

@@ -1,0 +1,93 @@
+// The functions of rdmacheck/rdmacheck.h. The header itself is the users': including it here would make ours weak.
+#include <errno.h>
+
+#include <algorithm>
+
+#include "interpose/judge/leaks.h"
+#include "interpose/runtime/runtime.h"
+#include "report/quiet_scope.h"
+
+namespace rdmacheck {
+namespace {
+
+Mutex growth_mutex;
+// Highest serial at each checkpoint; the id is the index plus one.
+std::vector<uint32_t> growth_marks ABSL_GUARDED_BY(growth_mutex);
+
+uint32_t HighestSerial(Runtime& runtime) { return runtime.ledger().last_serial(); }
+
+int GrowthSince(Runtime& runtime, uint32_t mark) {
+  std::vector<Record> grown;
+  for (Record& record : runtime.ledger().All()) {
+    if (record.serial > mark && Counts(runtime, record)) grown.push_back(std::move(record));
+  }
+  if (!grown.empty()) {
+    std::vector<Finding> findings =
+        LeakFindings(runtime, Rule::kOpenAtExit, Severity::kWarning, grown, nullptr, "rdmacheck_growth_end", 0);
+    for (Finding& finding : findings) {
+      finding.message = std::to_string(finding.count) + " " + finding.object.kind + " made since the checkpoint " +
+                        (finding.count == 1 ? "still lives" : "still live");
+    }
+    runtime.reporter().Say(std::move(findings), CountsInWords(grown) + " made since the checkpoint still live");
+  }
+  return static_cast<int>(grown.size());
+}
+
+}  // namespace
+}  // namespace rdmacheck
+
+#define RDMACHECK_API extern "C" __attribute__((visibility("default"), used))
+
+RDMACHECK_API int rdmacheck_active(void) { return 1; }
+
+RDMACHECK_API int rdmacheck_check_now(void) {
+  rdmacheck::Runtime* runtime = rdmacheck::Runtime::IfMade();
+  return runtime == nullptr ? 0 : static_cast<int>(runtime->reporter().errors());
+}
+
+RDMACHECK_API int rdmacheck_snapshot(const char* path) {
+  if (path == nullptr || path[0] == '\0') return EINVAL;
+  rdmacheck::QuietScope quiet;
+  return rdmacheck::Runtime::Get().reporter().WriteSnapshot(path);
+}
+
+RDMACHECK_API int rdmacheck_growth_begin(void) {
+  rdmacheck::Runtime& runtime = rdmacheck::Runtime::Get();
+  rdmacheck::MutexLock lock(&rdmacheck::growth_mutex);
+  rdmacheck::growth_marks.push_back(rdmacheck::HighestSerial(runtime));
+  return static_cast<int>(rdmacheck::growth_marks.size());
+}
+
+RDMACHECK_API int rdmacheck_growth_end(int id) {
+  rdmacheck::QuietScope quiet;
+  rdmacheck::Runtime& runtime = rdmacheck::Runtime::Get();
+  uint32_t mark;
+  {
+    rdmacheck::MutexLock lock(&rdmacheck::growth_mutex);
+    if (id < 1 || static_cast<size_t>(id) > rdmacheck::growth_marks.size()) return -1;
+    mark = rdmacheck::growth_marks[static_cast<size_t>(id) - 1];
+  }
+  return rdmacheck::GrowthSince(runtime, mark);
+}
+
+RDMACHECK_API void rdmacheck_ignore(const void* handle) {
+  rdmacheck::Runtime* runtime = rdmacheck::Runtime::IfMade();
+  if (runtime == nullptr || handle == nullptr) return;
+  // The handle says nothing of its kind; one address names few objects.
+  for (size_t kind = 1; kind < rdmacheck::kKindCount; ++kind) {
+    const rdmacheck::Found found =
+        runtime->ledger().Pin(static_cast<rdmacheck::Kind>(kind), reinterpret_cast<uintptr_t>(handle));
+    if (found.slot == 0) continue;
+    runtime->ledger().SetFlags(found.slot, rdmacheck::kIgnored);
+    runtime->ledger().Unpin(found.slot);
+  }
+}
+
+RDMACHECK_API void rdmacheck_disable(void) {
+  if (rdmacheck::ThreadRecord* self = rdmacheck::ThisThread()) ++self->disabled;
+}
+
+RDMACHECK_API void rdmacheck_enable(void) {
+  rdmacheck::ThreadRecord* self = rdmacheck::ThisThread();
+  if (self != nullptr && self->disabled > 0) --self->disabled;
+}

@@ -1,0 +1,119 @@
+// When things happen in a process: at load, at fork, at the end, on a signal. All ordering is in this file.
+//
+// At load: as little as possible, for most processes that inherit LD_PRELOAD never call a verb. The report is written by
+// a handler that on_exit() has registered before anybody else could: it runs after every destructor of every library,
+// so what a library releases in its own destructor is not reported (measured: anchors of docs/design.md, "the end").
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "interpose/judge/event_rules.h"
+#include "interpose/judge/faults.h"
+#include "interpose/judge/judge.h"
+#include "interpose/runtime/runtime.h"
+
+namespace rdmacheck {
+namespace {
+
+void AtExit(int status, void*) {
+  Runtime* runtime = Runtime::IfMade();
+  if (runtime == nullptr) return;
+  JudgeExit(*runtime);
+  Reporter& reporter = runtime->reporter();
+  const int exitcode = runtime->options().exitcode;
+  // A forked child that called no verb has nothing to say, and must not replace its parent's report.
+  if (runtime->forked() && !reporter.anything()) return;
+  const bool change = status == 0 && exitcode != 0 && reporter.errors() > 0;
+  reporter.Summarize();
+  reporter.WriteJson(true, change ? exitcode : status);
+  if (!change) return;
+  fflush(nullptr);
+  _exit(exitcode);
+}
+
+void BeforeFork() {
+  Runtime* runtime = Runtime::IfMade();
+  if (runtime == nullptr) return;
+  Call call("fork", Kind::kNone, __builtin_return_address(0));
+  SetForkStack(call.StackId());
+  runtime->ForkPrepare();
+}
+void InParent() {
+  if (Runtime* runtime = Runtime::IfMade()) runtime->ForkParent();
+}
+void InChild() {
+  Runtime* runtime = Runtime::IfMade();
+  if (runtime == nullptr) return;
+  EventRulesForkChild();
+  runtime->ForkChild();
+}
+
+// ---- snapshot_signal: the handler may do next to nothing, so it wakes a thread that exists only when asked for.
+
+sem_t snapshot_wanted;
+
+void OnSnapshotSignal(int) {
+  const int saved = errno;
+  sem_post(&snapshot_wanted);
+  errno = saved;
+}
+
+void* WriteSnapshots(void*) {
+  for (;;) {
+    while (sem_wait(&snapshot_wanted) != 0) {
+    }
+    Reporter& reporter = Runtime::Get().reporter();
+    reporter.WriteSnapshot(reporter.NextSnapshotPath());
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void StartSnapshots(int signal_number, Reporter& reporter) {
+  sem_init(&snapshot_wanted, 0, 0);
+  struct sigaction before;
+  if (sigaction(signal_number, nullptr, &before) != 0 || before.sa_handler != SIG_DFL) {
+    reporter.Tell("snapshot_signal=" + std::to_string(signal_number) +
+                  ": the program handles this signal itself, or it cannot be handled; no snapshots will be written");
+    return;
+  }
+  struct sigaction action;
+  memset(&action, 0, sizeof(action));
+  action.sa_handler = &OnSnapshotSignal;
+  action.sa_flags = SA_RESTART;
+  sigaction(signal_number, &action, nullptr);
+  sigset_t all, mask;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &mask);
+  pthread_t thread;
+  if (pthread_create(&thread, nullptr, &WriteSnapshots, nullptr) == 0) {
+    pthread_setname_np(thread, "rdmacheck");
+    pthread_detach(thread);
+  }
+  pthread_sigmask(SIG_SETMASK, &mask, nullptr);
+}
+
+namespace {
+
+__attribute__((constructor)) void AtLoad() {
+  on_exit(&AtExit, nullptr);
+  pthread_atfork(&BeforeFork, &InParent, &InChild);
+  const char* options = getenv("RDMACHECK_OPTIONS");
+  if (options == nullptr) return;
+  const ParseResult parsed = ParseOptions(options);
+  if (parsed.help) {
+    const std::string table = HelpTable();
+    if (write(STDERR_FILENO, table.data(), table.size()) < 0) return;
+  }
+  // A snapshot can be asked for before the first verb.
+  if (parsed.options.snapshot_signal > 0) StartSnapshots(parsed.options.snapshot_signal, Runtime::Get().reporter());
+}
+
+}  // namespace
+}  // namespace rdmacheck
