@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
@@ -51,6 +53,36 @@ std::string FindDebugFile(const std::vector<std::string>& roots, std::string_vie
   return {};
 }
 
+// Asks the servers of DEBUGINFOD_URLS; answers the file in debuginfod's own cache, or nothing.
+std::string FetchDebugFile(const std::string& build_id) {
+  void* library = dlopen("libdebuginfod.so.1", RTLD_LAZY | RTLD_LOCAL);
+  if (library == nullptr) return {};
+  // As <elfutils/debuginfod.h> declares them, which is not always there to build with.
+  const auto begin = reinterpret_cast<void* (*)()>(dlsym(library, "debuginfod_begin"));
+  const auto end = reinterpret_cast<void (*)(void*)>(dlsym(library, "debuginfod_end"));
+  const auto find =
+      reinterpret_cast<int (*)(void*, const unsigned char*, int, char**)>(dlsym(library, "debuginfod_find_debuginfo"));
+  std::string found;
+  void* client = begin != nullptr && end != nullptr && find != nullptr ? begin() : nullptr;
+  if (client != nullptr) {
+    char* path = nullptr;
+    // A length of 0 says that the id is in hex.
+    const int fd = find(client, reinterpret_cast<const unsigned char*>(build_id.c_str()), 0, &path);
+    if (fd >= 0) close(fd);
+    if (path != nullptr) found = path;
+    free(path);
+    end(client);
+  }
+  // Not closed: libcurl, which it brings, does not like to be unloaded.
+  return found;
+}
+
+// The name of a symbol, without its version ("write@@GLIBC_2.2.5").
+std::string NameOfSymbol(std::string name) {
+  name.resize(std::min(name.find('@'), name.size()));
+  return Demangled(name);
+}
+
 }  // namespace
 
 std::string Demangled(const std::string& name) {
@@ -67,13 +99,14 @@ std::string Demangled(const std::string& name) {
 
 #if RDMACHECK_HAVE_LIBDW
 
-#define RDMACHECK_LIBDW_FUNCTIONS(F)                                                                       \
-  F(dwfl_begin)                                                                                            \
-  F(dwfl_end)                                                                                              \
-  F(dwfl_report_elf) F(dwfl_report_end) F(dwfl_module_info) F(dwfl_module_build_id) F(dwfl_module_addrdie) \
-      F(dwfl_module_getsrc) F(dwfl_module_addrinfo) F(dwfl_lineinfo) F(dwfl_standard_find_debuginfo)       \
-          F(dwarf_getscopes) F(dwarf_getscopes_die) F(dwarf_tag) F(dwarf_diename) F(dwarf_attr_integrate)  \
-              F(dwarf_attr) F(dwarf_formstring) F(dwarf_formudata) F(dwarf_getsrcfiles) F(dwarf_filesrc)
+// clang-format off
+#define RDMACHECK_LIBDW_FUNCTIONS(F)                                                                    \
+  F(dwfl_begin) F(dwfl_end) F(dwfl_report_elf) F(dwfl_report_end) F(dwfl_module_info)                   \
+  F(dwfl_module_addrdie) F(dwfl_module_nextcu) F(dwfl_module_addrinfo) F(dwfl_standard_find_debuginfo)  \
+  F(dwarf_child) F(dwarf_siblingof) F(dwarf_haspc) F(dwarf_tag) F(dwarf_diename) F(dwarf_ranges)        \
+  F(dwarf_attr) F(dwarf_attr_integrate) F(dwarf_formstring) F(dwarf_formudata)                          \
+  F(dwarf_getsrcfiles) F(dwarf_filesrc) F(dwarf_getsrc_die) F(dwarf_linesrc) F(dwarf_lineno)
+// clang-format on
 
 class Symbolizer::Libdw {
  public:
@@ -113,14 +146,13 @@ class Symbolizer::Libdw {};
 class Symbolizer::Module {
  public:
   Module(const std::string& path, const std::string& build_id, const SymbolizerOptions& options, const Libdw* libdw)
-      : path_(path), options_(options), libdw_(libdw) {
-    {
-      const ElfFile file(path);
-      if (!file.ok()) return;
-      build_id_ = file.BuildId();
-      link_ = file.DebugLink();
-      // A frame without a build-id can only be taken at its word.
-      usable_ = build_id.empty() || build_id == build_id_;
+      : options_(options), libdw_(libdw), path_(path) {
+    usable_ = OpenFile(build_id);
+    if (!usable_ && !build_id.empty()) {
+      // Another build lies there now, or none, as on another machine: debug information of the right build will do.
+      path_ = FindDebugFile(options.debug_roots, path, build_id, {});
+      if (path_.empty() && options.debuginfod) path_ = FetchDebugFile(build_id);
+      usable_ = !path_.empty() && OpenFile(build_id);
     }
 #if RDMACHECK_HAVE_LIBDW
     if (usable_ && libdw_ != nullptr) OpenDwfl();
@@ -143,6 +175,15 @@ class Symbolizer::Module {
   }
 
  private:
+  bool OpenFile(const std::string& wanted_build_id) {
+    const ElfFile file(path_);
+    if (!file.ok()) return false;
+    build_id_ = file.BuildId();
+    link_ = file.DebugLink();
+    // A frame without a build-id can only be taken at its word.
+    return wanted_build_id.empty() || wanted_build_id == build_id_;
+  }
+
   std::vector<Frame> Lookup(uint64_t address) {
     std::vector<Frame> frames;
 #if RDMACHECK_HAVE_LIBDW
@@ -150,7 +191,7 @@ class Symbolizer::Module {
 #endif
     if (frames.empty()) {
       Frame frame;
-      frame.function = Demangled(SymbolAt(address));
+      frame.function = NameOfSymbol(SymbolAt(address));
       if (!frame.function.empty()) frames.push_back(std::move(frame));
     }
     return frames;
@@ -232,11 +273,16 @@ class Symbolizer::Module {
   std::vector<Frame> LookupInDwarf(uint64_t address) {
     std::vector<Frame> frames(1);
     last_has_linkage_name_ = false;
-    if (Dwfl_Line* line = libdw_->dwfl_module_getsrc(dwfl_module_, address)) {
-      const char* file = libdw_->dwfl_lineinfo(line, nullptr, &frames[0].line, nullptr, nullptr, nullptr);
-      if (file != nullptr) frames[0].file = file;
+    Dwarf_Addr bias = 0;
+    Dwarf_Die unit_storage;
+    if (Dwarf_Die* unit = UnitAt(address, &unit_storage, &bias)) {
+      if (Dwarf_Line* line = libdw_->dwarf_getsrc_die(unit, address - bias)) {
+        const char* file = libdw_->dwarf_linesrc(line, nullptr, nullptr);
+        if (file != nullptr) frames[0].file = file;
+        libdw_->dwarf_lineno(line, &frames[0].line);
+      }
+      ExpandInlined(unit, address - bias, &frames);
     }
-    ExpandInlined(address, &frames);
     // A function that only its file sees has no linkage name in DWARF; its symbol then says the scopes.
     if (!last_has_linkage_name_) {
       GElf_Off into = 0;
@@ -245,55 +291,90 @@ class Symbolizer::Module {
       // libdw names the nearest symbol before, however far; a name of some other function would mislead.
       const bool covers = name != nullptr && (symbol.st_size == 0 || into < symbol.st_size);
       std::string* function = &frames.back().function;
-      if (covers && (function->empty() || strncmp(name, "_Z", 2) == 0)) *function = Demangled(name);
+      if (covers && (function->empty() || strncmp(name, "_Z", 2) == 0)) *function = NameOfSymbol(name);
     }
     if (frames.size() == 1 && frames[0].function.empty() && frames[0].file.empty()) frames.clear();
     return frames;
   }
 
-  // Names the function at the address and puts its inlined callers behind it.
-  void ExpandInlined(uint64_t address, std::vector<Frame>* frames) {
-    Dwarf_Addr bias = 0;
-    Dwarf_Die* unit = libdw_->dwfl_module_addrdie(dwfl_module_, address, &bias);
-    if (unit == nullptr) return;
-    // Two steps, as the scopes of an address lead from an inlined body to where it was written, not to where it was
-    // called.
-    Dwarf_Die* scopes = nullptr;
-    int count = libdw_->dwarf_getscopes(unit, address - bias, &scopes);
-    Dwarf_Die innermost;
-    bool found = false;
-    for (int i = 0; i < count && !found; ++i) {
-      found = IsFunction(&scopes[i]);
-      if (found) innermost = scopes[i];
-    }
-    free(scopes);
-    if (!found) return;
-    scopes = nullptr;
-    count = libdw_->dwarf_getscopes_die(&innermost, &scopes);
-    for (int i = 0; i < count; ++i) {
-      if (!IsFunction(&scopes[i])) continue;
-      frames->back().function = NameOfDie(&scopes[i]);
-      if (libdw_->dwarf_tag(&scopes[i]) != DW_TAG_inlined_subroutine) break;
-      Frame caller;
-      CallSiteOf(unit, &scopes[i], &caller);
-      frames->push_back(std::move(caller));
-    }
-    if (count > 0) free(scopes);
+  // The compilation unit of an address. libdw itself finds it by .debug_aranges only, which clang does not write.
+  Dwarf_Die* UnitAt(uint64_t address, Dwarf_Die* storage, Dwarf_Addr* bias) {
+    if (Dwarf_Die* unit = libdw_->dwfl_module_addrdie(dwfl_module_, address, bias)) return unit;
+    if (!units_loaded_) LoadUnits();
+    const auto after = std::upper_bound(units_.begin(), units_.end(), address,
+                                        [](uint64_t wanted, const UnitRange& unit) { return wanted < unit.begin; });
+    if (after == units_.begin() || address >= std::prev(after)->end) return nullptr;
+    *storage = std::prev(after)->unit;
+    *bias = std::prev(after)->bias;
+    return storage;
   }
 
-  bool IsFunction(Dwarf_Die* die) {
-    const int tag = libdw_->dwarf_tag(die);
+  void LoadUnits() {
+    units_loaded_ = true;
+    Dwarf_Addr bias = 0;
+    for (Dwarf_Die* unit = nullptr; (unit = libdw_->dwfl_module_nextcu(dwfl_module_, unit, &bias)) != nullptr;) {
+      Dwarf_Addr base = 0, begin = 0, end = 0;
+      for (ptrdiff_t at = 0; (at = libdw_->dwarf_ranges(unit, at, &base, &begin, &end)) > 0;) {
+        // Code that the linker threw away stays behind as a range at 0.
+        if (begin != 0) units_.push_back({begin + bias, end + bias, bias, *unit});
+      }
+    }
+    std::sort(units_.begin(), units_.end(), [](const UnitRange& a, const UnitRange& b) { return a.begin < b.begin; });
+  }
+
+  // Names the function at the address, counted as the unit counts, and puts its inlined callers behind it.
+  void ExpandInlined(Dwarf_Die* unit, Dwarf_Addr address, std::vector<Frame>* frames) {
+    std::vector<Dwarf_Die> functions;
+    FindFunctions(unit, address, &functions);
+    for (size_t i = functions.size(); i > 0; --i) {
+      Dwarf_Die* function = &functions[i - 1];
+      frames->back().function = NameOfDie(function);
+      if (libdw_->dwarf_tag(function) != DW_TAG_inlined_subroutine) break;
+      Frame caller;
+      CallSiteOf(unit, function, &caller);
+      frames->push_back(std::move(caller));
+    }
+  }
+
+  // The function that holds an address, then what is inlined into it there, outermost first. (dwarf_getscopes() would
+  // do, but does not look into namespaces, where clang puts functions.)
+  bool FindFunctions(Dwarf_Die* parent, Dwarf_Addr address, std::vector<Dwarf_Die>* functions) {
+    Dwarf_Die die;
+    if (libdw_->dwarf_child(parent, &die) != 0) return false;
+    do {
+      const int tag = libdw_->dwarf_tag(&die);
+      if (tag == DW_TAG_namespace || tag == DW_TAG_module) {
+        if (FindFunctions(&die, address, functions)) return true;
+      } else if (IsFunction(tag) || tag == DW_TAG_lexical_block) {
+        if (libdw_->dwarf_haspc(&die, address) <= 0) continue;
+        if (IsFunction(tag)) functions->push_back(die);
+        FindFunctions(&die, address, functions);
+        return true;
+      }
+    } while (libdw_->dwarf_siblingof(&die, &die) == 0);
+    return false;
+  }
+
+  static bool IsFunction(int tag) {
     return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine || tag == DW_TAG_entry_point;
   }
 
+  struct UnitRange {
+    uint64_t begin, end;
+    Dwarf_Addr bias;
+    Dwarf_Die unit;
+  };
+
   Dwfl* dwfl_ = nullptr;
   Dwfl_Module* dwfl_module_ = nullptr;
+  bool units_loaded_ = false;
+  std::vector<UnitRange> units_;        // by begin
   bool last_has_linkage_name_ = false;  // of the DIE that NameOfDie() looked at last
 #endif
 
-  const std::string path_;
   const SymbolizerOptions& options_;
   [[maybe_unused]] const Libdw* const libdw_;
+  std::string path_;
   std::string build_id_, link_;
   bool usable_ = false;
   std::unique_ptr<ElfFile> symbols_;

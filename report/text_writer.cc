@@ -20,6 +20,17 @@ constexpr size_t kShownGroups = 5;
 
 std::string_view LastPart(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
+// A function's name as people say it: std::string instead of its template, and cut where it would fill lines.
+std::string ShortFunction(std::string name) {
+  constexpr size_t kLongest = 160;
+  constexpr std::string_view kString =
+      "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >";
+  for (size_t at = 0; (at = name.find(kString, at)) != std::string::npos;)
+    name.replace(at, kString.size(), "std::string");
+  if (name.size() > kLongest) name = name.substr(0, kLongest - 3) + "...";
+  return name;
+}
+
 // One decimal below ten of a unit, none above: "2.1", "21".
 std::string Rounded(double value) {
   if (value >= 9.95) return Cat(std::llround(value));
@@ -150,8 +161,8 @@ std::string TextWriter::ShortPlace(StackId id) {
       std::find_if(frames.begin(), frames.end(), [](const Frame& frame) { return !frame.function.empty(); });
   const Frame& frame = named == frames.end() ? frames.front() : *named;
   if (frame.function.empty()) return Cat(LastPart(frame.module), "+", Hex(frame.offset));
-  if (frame.file.empty()) return frame.function;
-  return Cat(frame.function, " ", LastPart(frame.file), ":", frame.line);
+  if (frame.file.empty()) return ShortFunction(frame.function);
+  return Cat(ShortFunction(frame.function), " ", LastPart(frame.file), ":", frame.line);
 }
 
 void TextWriter::ObjectDetails(const ObjectRef& object) {
@@ -435,7 +446,7 @@ std::string TextOf(const Frame& frame) {
     const std::string build = frame.build_id.empty() ? "" : Cat(" (BuildId: ", frame.build_id, ")");
     return Cat("?? (", frame.module, "+", Hex(frame.offset), ")", build);
   }
-  std::string text = frame.function;
+  std::string text = ShortFunction(frame.function);
   if (!frame.file.empty()) Append(&text, " ", LastPart(frame.file));
   if (!frame.file.empty() && frame.line > 0) Append(&text, ":", frame.line);
   Append(&text, " (", LastPart(frame.module), "+", Hex(frame.offset), ")");

@@ -99,6 +99,26 @@ TEST(SymbolizerTest, AnotherBuildOfTheModuleGetsNoNames) {
   }
 }
 
+TEST(SymbolizerTest, DebugInformationOfTheRightBuildDoesWithoutTheModule) {
+  char folder[] = "/tmp/symbolize_test.XXXXXX";
+  ASSERT_NE(mkdtemp(folder), nullptr);
+  Frame frame = FrameOf(&subject::Outer);
+  const fs::path debug =
+      Cat(folder, "/.build-id/", frame.build_id.substr(0, 2), "/", frame.build_id.substr(2), ".debug");
+  fs::create_directories(debug.parent_path());
+  fs::copy_file(frame.module, debug);
+  SymbolizerOptions options;
+  options.debug_roots = {folder};
+  for (const char* module : {"/no/such/file", "/bin/true"}) {
+    frame.module = module;
+    std::vector<Frame> frames = {frame};
+    Symbolizer(options).Resolve(&frames);
+    EXPECT_EQ(frames.back().function, "subject::Outer(void (*)())");
+    EXPECT_EQ(frames.back().module, module);
+  }
+  fs::remove_all(folder);
+}
+
 TEST(SymbolizerTest, ModulesWithoutAFileStayAsTheyAre) {
   Symbolizer symbolizer;
   std::vector<Frame> frames(4);
@@ -189,6 +209,32 @@ TEST(SymbolizerTest, DebuginfodIsNotLoadedIntoTheProgram) {
     EXPECT_FALSE(IsMapped("libdebuginfod"));
   }
   unsetenv("DEBUGINFOD_URLS");
+}
+
+// A folder laid out as a server answers, so that nothing leaves the machine. Stands last: the library stays loaded.
+TEST(SymbolizerTest, DebuginfodIsAskedForWhatIsMissingWhereItIsAllowed) {
+  void* library = dlopen("libdebuginfod.so.1", RTLD_LAZY | RTLD_LOCAL);
+  if (library == nullptr) GTEST_SKIP() << "libdebuginfod.so.1 is not on this machine";
+  char folder[] = "/tmp/symbolize_test.XXXXXX";
+  ASSERT_NE(mkdtemp(folder), nullptr);
+  Frame frame = FrameOf(&subject::Outer);
+  const std::string answer = Cat(folder, "/server/buildid/", frame.build_id);
+  fs::create_directories(answer);
+  fs::copy_file(frame.module, answer + "/debuginfo");
+  setenv("DEBUGINFOD_URLS", Cat("file://", folder, "/server").c_str(), 1);
+  setenv("DEBUGINFOD_CACHE_PATH", Cat(folder, "/cache").c_str(), 1);
+  frame.module = "/no/such/file";
+  SymbolizerOptions options;
+  std::vector<Frame> frames = {frame};
+  Symbolizer(options).Resolve(&frames);
+  EXPECT_EQ(frames.back().function, "");
+  options.debuginfod = true;
+  frames = {frame};
+  Symbolizer(options).Resolve(&frames);
+  EXPECT_EQ(frames.back().function, "subject::Outer(void (*)())");
+  unsetenv("DEBUGINFOD_URLS");
+  unsetenv("DEBUGINFOD_CACHE_PATH");
+  fs::remove_all(folder);
 }
 
 class OneStack : public FrameSource {

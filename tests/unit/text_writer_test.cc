@@ -80,6 +80,15 @@ TEST(TextWriterTest, AFrameWithoutNameTellsWhatIsNeededToFindItLater) {
   EXPECT_EQ(TextOf(frames.FramesOf(1)[0]), "make_qp qp.c:42 (echo+0x1234)");
 }
 
+TEST(TextWriterTest, TheNameOfAFunctionStaysReadable) {
+  Frame frame;
+  frame.module = "/bin/echo";
+  frame.function = "f(std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> > const&)";
+  EXPECT_EQ(TextOf(frame), "f(std::string const&) (echo+0x0)");
+  frame.function = std::string(200, 'f');
+  EXPECT_EQ(TextOf(frame), std::string(157, 'f') + "... (echo+0x0)");
+}
+
 TEST(TextWriterTest, WhatStandsBelowMainOrAThreadIsLeftOut) {
   FixedFrames frames;
   EXPECT_EQ(WithoutStartCode(frames.FramesOf(1)).back().function, "main");
