@@ -40,7 +40,7 @@ class Suppressions {
   // The first line that fits a finding of this rule by the stack that created its object, or null; counts the match.
   const Suppression* Match(std::string_view rule_id, const std::vector<Frame>& created_stack);
 
-  // Whether function, file and line can matter: then symbolize before Match().
+  // No rows at all, so that nobody needs a stack's names for Match().
   bool empty() const { return rows_.empty(); }
 
   // Lines of the user's file that matched nothing so far.

@@ -21,7 +21,7 @@ namespace rdmacheck {
 std::string TextOf(const std::vector<Finding>& group, int pid, FrameSource& frames, std::string_view header = {});
 
 // "SUMMARY: rdmacheck: 4 errors (leak-at-close 4), 1 warning (open-at-exit 1), 2 suppressed" and a newline; empty if
-// nothing was found. What only the built-in suppressions matched is nothing found.
+// nothing was found.
 std::string SummaryLine(const std::vector<Finding>& findings);
 
 // The pieces, for the command's other forms.
