@@ -402,6 +402,18 @@ Symbolizer::Module* Symbolizer::ModuleOf(const Frame& frame) {
   return module.get();
 }
 
+namespace {
+
+// A verb that <infiniband/verbs.h> inlines is the call itself, and its name (__ibv_reg_mr) says less than its caller's.
+bool IsInlinedVerb(const std::vector<Frame>& frames) {
+  constexpr std::string_view kHeader = "infiniband/verbs.h";
+  if (frames.size() < 2 || frames[0].module != frames[1].module || frames[0].offset != frames[1].offset) return false;
+  const std::string& file = frames[0].file;
+  return file.size() >= kHeader.size() && file.compare(file.size() - kHeader.size(), kHeader.size(), kHeader) == 0;
+}
+
+}  // namespace
+
 void Symbolizer::Resolve(std::vector<Frame>* frames) {
   const QuietScope quiet;
   std::vector<Frame> resolved;
@@ -423,6 +435,7 @@ void Symbolizer::Resolve(std::vector<Frame>* frames) {
       resolved.push_back(std::move(full));
     }
   }
+  while (IsInlinedVerb(resolved)) resolved.erase(resolved.begin());
   *frames = std::move(resolved);
 }
 

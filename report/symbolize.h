@@ -33,7 +33,7 @@ class Symbolizer {
 
   // Fills in what can be known. Offsets are those of return addresses, so what is looked up is the byte before: the
   // call itself. A call that was inlined becomes a frame of its own before its caller, with the same module and offset.
-  // Frames that have a function already are left as they are.
+  // Frames that have a function already are left as they are. Verbs that <infiniband/verbs.h> inlines are left out.
   void Resolve(std::vector<Frame>* frames);
 
   bool has_libdw() const;

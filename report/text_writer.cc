@@ -372,8 +372,13 @@ void TextWriter::Event(const Finding& finding, std::string_view header) {
   if (finding.count > 1) Append(&sentence, " (", finding.count, " times)");
   Header(finding.severity, finding.rule, sentence);
   if (finding.has_object) {
-    Line(Cat(TextOf(finding.object), ", ", BirthOf(finding.object)));
-    ObjectDetails(finding.object);
+    ObjectRef object = finding.object;
+    // What the finding says itself needs no second line.
+    const FailedCall& failed = object.last_failed_call;
+    if (finding.has_result && failed.verb == finding.verb && failed.result == finding.result)
+      object.last_failed_call = {};
+    Line(Cat(TextOf(object), ", ", BirthOf(object)));
+    ObjectDetails(object);
   }
   if (finding.has_result && finding.result != 0) {
     Line(Cat(finding.verb.empty() ? "the call" : finding.verb, " answered ", ResultText(finding.result)));

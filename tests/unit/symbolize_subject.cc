@@ -26,3 +26,14 @@ void subject_plain(subject::Recorder record) {
   record();
   subject::Outer([] {});
 }
+
+// The line marker makes this function one of a header's, as the inline verbs are.
+# 100 "/usr/include/infiniband/verbs.h"
+static inline __attribute__((always_inline)) void inline_verb(subject::Recorder record) {
+  record();
+  subject::Outer([] {});
+}
+# 200 "/src/caller.cc"
+void subject_calls_inline_verb(subject::Recorder record) {
+  inline_verb(record);
+}

@@ -15,3 +15,5 @@ __attribute__((visibility("default"))) extern const int kOuterLine;
 
 // A name that is not mangled.
 extern "C" __attribute__((visibility("default"))) void subject_plain(subject::Recorder record);
+// Calls `record` from a function that is inlined from <infiniband/verbs.h>, or so it says.
+extern "C" __attribute__((visibility("default"))) void subject_calls_inline_verb(subject::Recorder record);

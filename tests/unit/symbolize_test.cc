@@ -75,6 +75,17 @@ TEST(SymbolizerTest, LibdwGivesLineAndInlinedCaller) {
   }
 }
 
+TEST(SymbolizerTest, AnInlinedVerbIsNotAFrame) {
+  Symbolizer symbolizer;
+  if (!symbolizer.has_libdw()) GTEST_SKIP() << "libdw.so.1 is not on this machine";
+  std::vector<Frame> frames = {FrameOf(&subject_calls_inline_verb)};
+  symbolizer.Resolve(&frames);
+  ASSERT_EQ(frames.size(), 1u);
+  EXPECT_EQ(frames[0].function, "subject_calls_inline_verb");
+  EXPECT_EQ(frames[0].file, "/src/caller.cc");
+  EXPECT_EQ(frames[0].line, 201);
+}
+
 TEST(SymbolizerTest, WithoutLibdwTheFunctionIsStillNamed) {
   Symbolizer symbolizer(WithoutLibdw());
   EXPECT_FALSE(symbolizer.has_libdw());

@@ -65,6 +65,15 @@ TEST(TextWriterTest, AnAnswerIsNamed) {
                        "\n  ibv_dealloc_pd answered EBUSY (Device or resource busy)\n"));
 }
 
+TEST(TextWriterTest, TheCallThatFailedIsSaidOnce) {
+  FixedFrames frames;
+  std::vector<Finding> busy = FindingsOf(FixedReport(), Rule::kBusyDestroy);
+  busy[0].object.last_failed_call = {busy[0].verb, busy[0].result, busy[0].time};
+  EXPECT_FALSE(Contains(TextOf(busy, 1, frames), "last failed call"));
+  busy[0].object.last_failed_call.verb = "ibv_query_pd";
+  EXPECT_TRUE(Contains(TextOf(busy, 1, frames), "last failed call: ibv_query_pd answered EBUSY"));
+}
+
 TEST(TextWriterTest, OccurrencesAreCounted) {
   FixedFrames frames;
   std::vector<Finding> twice = FindingsOf(FixedReport(), Rule::kDoubleDestroy);
