@@ -98,6 +98,19 @@ TEST(SymbolizerTest, WithoutLibdwTheFunctionIsStillNamed) {
   EXPECT_EQ(frames[1].function, "subject_plain");
 }
 
+TEST(SymbolizerTest, OfTheCLibraryOnlyNamesAreWanted) {
+  Dl_info info = {};
+  ASSERT_NE(dladdr(reinterpret_cast<void*>(&getpid), &info), 0);
+  Frame frame;
+  frame.module = fs::canonical(info.dli_fname);
+  frame.offset = static_cast<uint64_t>(reinterpret_cast<char*>(&getpid) - static_cast<char*>(info.dli_fbase)) + 1;
+  std::vector<Frame> frames = {frame};
+  Symbolizer().Resolve(&frames);
+  ASSERT_EQ(frames.size(), 1u);
+  EXPECT_NE(frames[0].function.find("getpid"), std::string::npos) << frames[0].function;
+  EXPECT_EQ(frames[0].file, "");
+}
+
 TEST(SymbolizerTest, AnotherBuildOfTheModuleGetsNoNames) {
   for (const SymbolizerOptions& options : {SymbolizerOptions(), WithoutLibdw()}) {
     Symbolizer symbolizer(options);
