@@ -116,6 +116,7 @@ ibv_context* MakeContext(ibv_device* device, int cmd_fd) {
   behind->obj.refs = 1;
   behind->obj.magic = kAlive | static_cast<uint64_t>(Kind::context);
   behind->mapped = mapped;
+  behind->serial = NextHandle();
   context->device = device;
   context->cmd_fd = cmd_fd;
   context->num_comp_vectors = 4;
@@ -149,6 +150,18 @@ void InitOnce() {
   });
 }
 
+ibv_device** MakeDeviceList(int* count) {
+  InitOnce();
+  auto* list = static_cast<DeviceList*>(calloc(1, sizeof(DeviceList)));
+  if (list == nullptr) return nullptr;
+  *count = g_knobs.devices;
+  if (*count > kMaxDevices) *count = kMaxDevices;
+  for (int i = 0; i < *count; ++i) list->devices[i] = &g_devices[i];
+  list->magic = kListMagic;
+  CountLive(Kind::device_list, 1);
+  return list->devices;
+}
+
 }  // namespace fake
 
 using namespace fake;  // NOLINT
@@ -157,16 +170,10 @@ FAKE_EXPORT ibv_device** ibv_get_device_list(int* num_devices) {
   Call call(Verb::ibv_get_device_list);
   if (num_devices != nullptr) *num_devices = 0;
   if (call.Fails()) return nullptr;
-  InitOnce();
-  auto* list = static_cast<DeviceList*>(calloc(1, sizeof(DeviceList)));
-  if (list == nullptr) return nullptr;
-  int count = g_knobs.devices;
-  if (count > kMaxDevices) count = kMaxDevices;
-  for (int i = 0; i < count; ++i) list->devices[i] = &g_devices[i];
-  list->magic = kListMagic;
-  if (num_devices != nullptr) *num_devices = count;
-  CountLive(Kind::device_list, 1);
-  return list->devices;
+  int count = 0;
+  ibv_device** list = MakeDeviceList(&count);
+  if (list != nullptr && num_devices != nullptr) *num_devices = count;
+  return list;
 }
 
 FAKE_EXPORT void ibv_free_device_list(ibv_device** array) {

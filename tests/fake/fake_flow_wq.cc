@@ -36,7 +36,8 @@ bool HoldSpecs(Object* flow, const ibv_flow_attr& attr) {
 ibv_flow* CreateFlow(const Call& call, ibv_qp* qp, const ibv_flow_attr& attr) {
   if (call.Fails(qp->context)) return nullptr;
   if (!Is(Obj(qp), Kind::qp)) return Unknown();
-  ibv_flow* flow = MakeFlow(qp);
+  ibv_flow* flow = MakeFlow(qp->context);
+  if (flow != nullptr) Hold(Obj(flow), Obj(qp));
   if (flow != nullptr && !HoldSpecs(Obj(flow), attr)) {
     DestroyAnyway(call, Obj(flow), Kind::flow);
     return Unknown();
@@ -65,13 +66,11 @@ ibv_wq* MakeWq(ibv_context* context, const ibv_wq_init_attr& attr) {
   return &wq->pub;
 }
 
-ibv_flow* MakeFlow(ibv_qp* qp) {
-  ibv_context* context = qp->context;
+ibv_flow* MakeFlow(ibv_context* context) {
   FakeFlow* flow = New<FakeFlow>(Kind::flow, context);
   if (flow == nullptr) return nullptr;
   flow->pub.context = context;
   flow->pub.handle = NextHandle();
-  Hold(&flow->obj, Obj(qp));
   return &flow->pub;
 }
 

@@ -246,6 +246,8 @@ struct FakeContext {
   Stream async;
   std::atomic<bool> lost;
   FakeChannel* channels;  // guarded by ibv_context::mutex
+  std::atomic<bool> crypto_login;
+  uint32_t serial;        // an address may come back, a serial does not
   size_t mapped;          // length of the mapping, or 0 when malloc'd
   void* priv;             // what verbs_context::priv points at
 };
@@ -394,6 +396,7 @@ FAKE_SHARED void HoldPd(Object* child, ibv_pd* pd, bool parent_domain_counts);
 
 // Makers, shared by the symbols, the slots and the direct verbs. They know no knobs.
 FAKE_SHARED uint32_t NextHandle();
+FAKE_SHARED ibv_device** MakeDeviceList(int* count);
 FAKE_SHARED ibv_cq_ex* MakeCq(ibv_context* context, uint32_t cqe, void* cq_context, ibv_comp_channel* channel,
                               uint32_t vector, ibv_pd* parent_domain);
 FAKE_SHARED ibv_mr* MakeMr(ibv_pd* pd, void* addr, size_t length, MrType type);
@@ -401,7 +404,7 @@ FAKE_SHARED ibv_dm* MakeDm(ibv_context* context, size_t length);
 FAKE_SHARED int FreeDm(const Call& call, ibv_dm* dm);
 FAKE_SHARED ibv_qp* MakeQp(ibv_context* context, const ibv_qp_init_attr_ex& attr);
 FAKE_SHARED ibv_wq* MakeWq(ibv_context* context, const ibv_wq_init_attr& attr);
-FAKE_SHARED ibv_flow* MakeFlow(ibv_qp* qp);
+FAKE_SHARED ibv_flow* MakeFlow(ibv_context* context);
 FAKE_SHARED ibv_flow_action* MakeFlowAction(ibv_context* context);
 FAKE_SHARED ibv_comp_cntr* MakeCompCntr(ibv_context* context);
 

@@ -130,6 +130,12 @@ FAKE_EXPORT int ibv_query_gid(ibv_context* context, uint8_t /*port*/, int index,
   return 0;
 }
 
+// Private, for ibv_devinfo.
+FAKE_EXPORT int ibv_query_gid_type(ibv_context* /*context*/, uint8_t /*port*/, unsigned /*index*/, int* type) {
+  *type = IBV_GID_TYPE_IB;
+  return 0;
+}
+
 FAKE_EXPORT int _ibv_query_gid_ex(ibv_context* context, uint32_t port, uint32_t index, ibv_gid_entry* entry,
                                   uint32_t /*flags*/, size_t size) {
   Call call(Verb::_ibv_query_gid_ex);
