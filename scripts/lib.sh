@@ -131,7 +131,7 @@ packages_vm() {
     "busybox-static:the guest's first programs" \
     "kmod:finds the guest's kernel modules" \
     "cpio:packs the guest's first file system" \
-    "gzip:packs the guest's first file system" \
+    "xz-utils:unpacks the guest's kernel" \
     "iproute2:adds the soft RDMA device in the guest"
 }
 
