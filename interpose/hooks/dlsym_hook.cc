@@ -26,7 +26,8 @@ NamedRow Name() {
 const NamedRow* FindRow(const char* name) {
   // Nearly every question is about something else.
   if (name == nullptr || (strncmp(name, "ibv_", 4) != 0 && strncmp(name, "rdma_", 5) != 0 &&
-                          strstr(name, "dv_") == nullptr)) {
+                          strstr(name, "dv_") == nullptr && strcmp(name, "rsocket") != 0 &&
+                          strcmp(name, "raccept") != 0 && strcmp(name, "rclose") != 0)) {
     return nullptr;
   }
   static const NamedRow kRows[] = {

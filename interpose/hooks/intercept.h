@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "interpose/hooks/reentry.h"
+#include "interpose/runtime/runtime.h"
 #include "interpose/verbs/effect.h"
 
 namespace rdmacheck {
@@ -33,30 +34,51 @@ R Refuse(int error) {
   }
 }
 
+template <class Effect, class = void>
+struct IsCm : std::false_type {};
+template <class Effect>
+struct IsCm<Effect, std::enable_if_t<Effect::kCm>> : std::true_type {};
+
+template <class Effect>
+using ScopeOf = std::conditional_t<IsCm<Effect>::value, CmScope, HookScope>;
+
 // No function on this path is noexcept: a thread may be cancelled inside the real verb and unwinds through here.
 template <class Row, class R, class... A>
 R Intercept(R (*real)(A...), void* caller, A... a) {
   using Effect = typename Row::Effect;
   if (real == nullptr) return Refuse<Effect, R>(EOPNOTSUPP);
   if (HookScope::Nested()) return real(a...);
+  // A librdmacm call hides its own inner ones, but not the verbs inside it.
+  if (IsCm<Effect>::value && (CmScope::Nested() || !Runtime::Get().options().track_rdmacm)) return real(a...);
   const int entry_errno = errno;
-  HookScope scope;
   Call call(Row::kName, Effect::kCreates, caller);
   const std::tuple<A...> args(a...);
   typename Effect::State state{};
-  if (!Effect::Before(call, state, args)) {
-    errno = entry_errno;
-    return Refuse<Effect, R>(EINVAL);
+  {
+    HookScope ours;
+    if (!Effect::Before(call, state, args)) {
+      errno = entry_errno;
+      return Refuse<Effect, R>(EINVAL);
+    }
   }
   errno = entry_errno;
   if constexpr (std::is_void_v<R>) {
-    real(a...);
+    {
+      ScopeOf<Effect> scope;
+      real(a...);
+    }
     const int saved = errno;
+    HookScope ours;
     Effect::After(call, state, args, nullptr);
     errno = saved;
   } else {
-    R result = real(a...);
+    R result;
+    {
+      ScopeOf<Effect> scope;
+      result = real(a...);
+    }
     const int saved = errno;
+    HookScope ours;
     Effect::After(call, state, args, result);
     errno = saved;
     return result;

@@ -5,6 +5,7 @@
 namespace rdmacheck {
 
 thread_local int HookScope::depth_ = 0;
+thread_local int CmScope::depth_ = 0;
 
 template <class Fn, size_t I>
 struct ArgOf;

@@ -5,6 +5,7 @@
 
 #include "interpose/hooks/intercept.h"
 #include "interpose/hooks/real_symbol.h"
+#include "interpose/rdmacm/cm_effect.h"
 
 namespace rdmacheck {
 

@@ -16,4 +16,17 @@ class HookScope {
   static thread_local int depth_ __attribute__((tls_model("initial-exec")));
 };
 
+// The same for librdmacm's calls of itself.
+class CmScope {
+ public:
+  CmScope() { ++depth_; }
+  ~CmScope() { --depth_; }
+  CmScope(const CmScope&) = delete;
+  CmScope& operator=(const CmScope&) = delete;
+  static bool Nested() { return depth_ > 0; }
+
+ private:
+  static thread_local int depth_ __attribute__((tls_model("initial-exec")));
+};
+
 }  // namespace rdmacheck

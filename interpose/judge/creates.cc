@@ -121,7 +121,7 @@ void EndCreate(Call& call, Kind kind, uintptr_t handle, const Numbers& numbers, 
   Runtime& runtime = call.runtime();
   Ledger& ledger = runtime.ledger();
   if (handle == 0) {
-    if (call.self() != nullptr && call.self()->cm_depth == 0) NoteFailedCreate(call, kind, error);
+    NoteFailedCreate(call, kind, error);
     for (Slot parent : *pins) {
       ledger.SetFailure(parent, call.verb(), error, call.StackId());
       ledger.Unpin(parent);

@@ -255,7 +255,8 @@ void EndDestroy(Call& call, Kind kind, Destruction* destruction, int error) {
   }
   if (!children.empty() && !call.ignored() && !record.Has(kIgnored)) {
     // A second handle (ibv_open_qp, imports) goes alone: the object, and what was made from it, lives on.
-    if (record.origin == Origin::kCreated && kind != Kind::kContext) SayBeforeChild(call, record, children);
+    const bool own_rule = kind == Kind::kContext || kind == Kind::kCmId || kind == Kind::kCmChannel;
+    if (record.origin == Origin::kCreated && !own_rule) SayBeforeChild(call, record, children);
     for (const Record& child : children) {
       // What is no object of its own goes with its parent.
       if (child.kind == Kind::kMcast) ledger.Forget(child.slot);

@@ -368,6 +368,8 @@ void BeforeDestroyOf(Call& call, Kind kind, uintptr_t, Slot slot) {
 void BeginDestroyActivity(Call& call, Kind kind, uintptr_t handle, Slot slot) {
   ThreadRecord* self = call.self();
   if (self == nullptr) return;
+  // Inside rdma_destroy_id, which is what may wait: the inner destroy leaves its mark alone.
+  if (self->activity.load(std::memory_order_relaxed) != Activity::kNone) return;
   Runtime& runtime = call.runtime();
   const bool judged = runtime.judges_races();
   bool may_wait = false;
@@ -375,16 +377,19 @@ void BeginDestroyActivity(Call& call, Kind kind, uintptr_t handle, Slot slot) {
     const EventCount events = runtime.ledger().EventsOf(slot);
     may_wait = events.taken != events.acked || events.async_taken != events.async_acked;
   }
+  const bool watched = may_wait;
+  // Which events an id is owed is asked by its own rule, which starts the watch.
+  if (kind == Kind::kCmId && slot != 0) may_wait = runtime.ledger().HasChildren(slot);
   BeginActivity(self, Activity::kDestroy, call.verb(), handle, static_cast<uint8_t>(kind),
                 may_wait ? SerialOf(runtime.ledger(), slot) : 0, judged || may_wait ? call.StackId() : 0,
                 judged || may_wait ? NanosOf(CLOCK_MONOTONIC) : NanosOf(CLOCK_MONOTONIC_COARSE));
-  if (may_wait) BeginWatch(runtime, self, slot);
+  if (watched) BeginWatch(runtime, self, slot);
   if (judged) LookForOverlap(self, true);
 }
 
 void EndDestroyActivity(Call& call) {
   ThreadRecord* self = call.self();
-  if (self == nullptr) return;
+  if (self == nullptr || self->verb.load(std::memory_order_relaxed) != call.verb()) return;
   EndWatch(self);
   if (call.runtime().judges_races()) {
     LookForOverlap(self, true);

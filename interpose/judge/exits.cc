@@ -6,16 +6,40 @@
 
 namespace rdmacheck {
 
+namespace {
+
+void SayChannels(Runtime& runtime, Severity severity, const std::vector<Record>& channels) {
+  std::vector<Finding> findings = LeakFindings(runtime, Rule::kCmChannelLeak, severity, channels, nullptr, "", 0);
+  for (Finding& finding : findings) {
+    size_t ids = 0;
+    for (const Record& channel : channels) {
+      if (channel.stack != finding.object.created) continue;
+      for (const Record& child : runtime.ledger().ChildrenOf(channel.slot)) {
+        if (child.kind != Kind::kCmId) continue;
+        ++ids;
+        if (finding.related.size() < 200) finding.related.push_back({Role::kChild, Describe(runtime, child)});
+      }
+    }
+    finding.message = std::to_string(finding.count) + " event channel" + (finding.count == 1 ? "" : "s") +
+                      " never destroyed, with " + std::to_string(ids) + " id" + (ids == 1 ? "" : "s") + " left";
+  }
+  runtime.reporter().Say(std::move(findings));
+}
+
+}  // namespace
+
 void JudgeExit(Runtime& runtime) {
   const Options& options = runtime.options();
   Ledger& ledger = runtime.ledger();
   const Severity severity = options.strict ? Severity::kError : Severity::kWarning;
-  std::vector<Record> open, lists, held, refused;
+  std::vector<Record> open, lists, channels, held, refused;
   std::vector<Record> lost;
   for (Record& record : ledger.All()) {
     if (record.life == Life::kZombie || record.Has(kInherited) || record.Has(kIgnored)) continue;
     if (record.Has(kClosed) || record.Has(kTold) || record.origin == Origin::kUnknown) continue;
     if (record.kind == Kind::kDmabufFd && !FdIsOpen(record)) continue;
+    // A refusal that librdmacm swallowed: the program cannot have seen it, and the object is lost all the same.
+    if (record.Has(kRefused)) refused.push_back(record);
     if (!IsProgramsOwn(runtime, record)) {
       if (record.kind == Kind::kContext || record.kind == Kind::kDeviceList) held.push_back(record);
       continue;
@@ -25,9 +49,11 @@ void JudgeExit(Runtime& runtime) {
       lost.push_back(std::move(record));
       continue;
     }
-    if (record.Has(kRefused)) refused.push_back(record);
-    if (record.kind == Kind::kDeviceList) {
+    if (record.kind == Kind::kCmEvent || record.kind == Kind::kCmAddrinfo) continue;  // counted, and said with their id
+    if (record.kind == Kind::kDeviceList || record.kind == Kind::kCmDeviceList) {
       lists.push_back(std::move(record));
+    } else if (record.kind == Kind::kCmChannel) {
+      channels.push_back(std::move(record));
     } else {
       open.push_back(std::move(record));
     }
@@ -41,6 +67,7 @@ void JudgeExit(Runtime& runtime) {
                         " (" + std::to_string(devices) + " device" + (devices == 1 ? "" : "s") + ") never freed";
       runtime.reporter().Say(std::move(finding));
     }
+    if (!channels.empty()) SayChannels(runtime, severity, channels);
     if (!open.empty()) runtime.reporter().Say(LeakFindings(runtime, Rule::kOpenAtExit, severity, open, nullptr, "", 0));
     if (!lost.empty()) SayLostAtExit(runtime, lost);
   }

@@ -69,8 +69,16 @@ void SayBlocked(Runtime& runtime, const Watch& watch) {
   if (blocked.tid == 0 || blocked.activity != Activity::kDestroy) return;
   const Record record = runtime.ledger().Get(watch.slot);
   const ObjectRef object = Describe(runtime, record);
-  const EventCount events = runtime.ledger().EventsOf(watch.slot);
-  const uint64_t taken = events.taken + events.async_taken, acked = events.acked + events.async_acked;
+  EventCount events = runtime.ledger().EventsOf(watch.slot);
+  uint64_t taken = events.taken + events.async_taken;
+  const uint64_t acked = events.acked + events.async_acked;
+  if (record.kind == Kind::kCmId) {
+    for (const Record& event : runtime.ledger().ChildrenOf(watch.slot)) {
+      if (event.kind != Kind::kCmEvent) continue;
+      events.takers.push_back({event.thread, event.stack, event.born, false});
+      ++taken;
+    }
+  }
   char seconds[32];
   snprintf(seconds, sizeof(seconds), "%.0f s", static_cast<double>(NanosOf(CLOCK_MONOTONIC) - blocked.begin) * 1e-9);
   Finding finding = FindingAtExit(Rule::kBlockedDestroy,

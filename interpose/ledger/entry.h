@@ -62,6 +62,15 @@ struct Entry {
 };
 static_assert(sizeof(Entry) == 64, "one cache line an object: a million QPs must not cost a gigabyte");
 
+enum class Standing : uint8_t { kUnknown, kLive, kDying, kDead };
+
+// What the ledger knows of a handle; slot and flags only for kLive and kDying.
+struct Found {
+  Standing standing = Standing::kUnknown;
+  Slot slot = 0;
+  uint8_t flags = 0;
+};
+
 // The last call that failed on an object.
 struct Failure {
   const char* verb = nullptr;  // a verb's static name

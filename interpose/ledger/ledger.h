@@ -20,15 +20,6 @@
 
 namespace rdmacheck {
 
-enum class Standing : uint8_t { kUnknown, kLive, kDying, kDead };
-
-// What the ledger knows of a handle; slot and flags only for kLive and kDying.
-struct Found {
-  Standing standing = Standing::kUnknown;
-  Slot slot = 0;
-  uint8_t flags = 0;
-};
-
 struct Birth {
   Kind kind = Kind::kNone;
   uintptr_t handle = 0;

@@ -24,7 +24,6 @@ void OnThreadExit(void* record) {
   ThreadRecord* thread = static_cast<ThreadRecord*>(record);
   EndActivity(thread);  // a thread that was cancelled inside a get
   thread->disabled = 0;
-  thread->cm_depth = 0;
   this_thread = nullptr;
   thread->tid.store(0, std::memory_order_release);
 }

@@ -27,7 +27,6 @@ struct ThreadRecord {
   std::atomic<struct TimelineRing*> timeline{nullptr};
   // Only the thread itself reads and writes these.
   uint32_t disabled = 0;              // rdmacheck_disable() depth
-  uint32_t cm_depth = 0;              // inside a librdmacm call
 };
 
 // A consistent copy of another thread's call in progress.

@@ -126,7 +126,7 @@ struct FieldIf {
 template <class... Subjects>
 struct Under {
   template <class Args>
-  static void Collect(const Args& args, Arguments* out) {
+  static void Collect([[maybe_unused]] const Args& args, [[maybe_unused]] Arguments* out) {
     (Subjects::Collect(args, out), ...);
   }
 };
