@@ -10,8 +10,10 @@
 
 // Not in the header of rdma-core 44.
 struct hnsdv_qp_init_attr;
+struct efadv_comp_cntr_init_attr;
 extern "C" ibv_qp* hnsdv_create_qp(ibv_context*, ibv_qp_init_attr_ex*, hnsdv_qp_init_attr*);
-extern "C" ibv_comp_cntr* efadv_create_comp_cntr(ibv_context*, ibv_comp_cntr_init_attr*, void*, uint32_t);
+extern "C" ibv_comp_cntr* efadv_create_comp_cntr(ibv_context*, ibv_comp_cntr_init_attr*, efadv_comp_cntr_init_attr*,
+                                                 uint32_t);
 extern "C" mlx5dv_devx_obj* mlx5dv_devx_obj_import(ibv_context*, void*);
 extern "C" void mlx5dv_devx_obj_unimport(mlx5dv_devx_obj*);
 

@@ -247,9 +247,9 @@ struct FakeContext {
   std::atomic<bool> lost;
   FakeChannel* channels;  // guarded by ibv_context::mutex
   std::atomic<bool> crypto_login;
-  uint32_t serial;        // an address may come back, a serial does not
-  size_t mapped;          // length of the mapping, or 0 when malloc'd
-  void* priv;             // what verbs_context::priv points at
+  uint32_t serial;  // an address may come back, a serial does not
+  size_t mapped;    // length of the mapping, or 0 when malloc'd
+  void* priv;       // what verbs_context::priv points at
 };
 
 inline FakeContext* Behind(const ibv_context* context) {

@@ -172,10 +172,18 @@ void HoldWhile(bool Armed::*latch, Verb verb) {
 
 void ReleaseTally(void* tally) { static_cast<Tally*>(tally)->owned.store(false, std::memory_order_release); }
 
+void MakeTallyKey() { pthread_key_create(&g_tally_key, ReleaseTally); }
+
+// A program may dlclose() us: a thread that ends later must not come back here.
+__attribute__((destructor)) void ForgetTallyKey() {
+  pthread_once(&g_tally_once, MakeTallyKey);
+  pthread_key_delete(g_tally_key);
+}
+
 }  // namespace
 
 Tally* AdoptTally() {
-  pthread_once(&g_tally_once, [] { pthread_key_create(&g_tally_key, ReleaseTally); });
+  pthread_once(&g_tally_once, MakeTallyKey);
   // A thread takes over the counts of one that ended, so a program with many short threads does not grow.
   Tally* tally = g_tallies.load(std::memory_order_acquire);
   for (; tally != nullptr; tally = tally->next) {

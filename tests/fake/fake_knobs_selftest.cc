@@ -1,4 +1,5 @@
 // Events, lost devices and the knobs of the stand-in.
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -212,6 +213,20 @@ TEST_F(FakeTest, DoubleDestroyAborts) {
   EXPECT_DEATH(ibv_dealloc_pd(nullptr), "fake: destroy of NULL reached libibverbs");
   EXPECT_EQ(ibv_reg_mr(pd, buffer_, 8, 0), nullptr);  // use of a dead one: the kernel's answer
   EXPECT_EQ(errno, EINVAL);
+}
+
+TEST_F(FakeTest, OldVersionsForwardToTheNewOnes) {
+  using Open = ibv_context* (*)(ibv_device*);
+  auto open_1_0 = reinterpret_cast<Open>(dlvsym(RTLD_DEFAULT, "ibv_open_device", "IBVERBS_1.0"));
+  auto open_1_1 = reinterpret_cast<Open>(dlvsym(RTLD_DEFAULT, "ibv_open_device", "IBVERBS_1.1"));
+  ASSERT_NE(open_1_0, nullptr);
+  EXPECT_NE(open_1_0, open_1_1);
+  const uint64_t before = fake_calls("ibv_open_device");
+  ibv_context* context = open_1_0(context_->device);
+  EXPECT_EQ(fake_compat_calls("ibv_open_device"), 1u);
+  EXPECT_EQ(fake_calls("ibv_open_device"), before + 1);
+  EXPECT_EQ(ibv_close_device(context), 0);
+  EXPECT_EQ(dlvsym(RTLD_DEFAULT, "ibv_create_comp_channel", "IBVERBS_1.1"), nullptr);
 }
 
 TEST_F(FakeTest, ForkInitComesTooLateAfterAnMr) {

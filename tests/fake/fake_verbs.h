@@ -1,9 +1,16 @@
 // The stand-in libibverbs.so.1 as a test sees it: knobs, events on demand and counters.
 //
-// Link with the target fake_ibverbs, or define FAKE_WEAK and run on either library: then every fake_* is null on the
-// real one. A name of a verb is its public C name ("ibv_alloc_mw" too, although programs reach it through a slot);
-// the old flow slots are "ABI_placeholder1" and "ABI_placeholder2". An unknown name aborts: a test with a typing error
-// must not pass.
+// Any program runs on it, unchanged, with LD_LIBRARY_PATH naming a directory below tests/fake/ of the build tree:
+//   lib/    IBVERBS_1.0 to 1.18 as in rdma-core 65, with libmlx5, libmlx4, libefa and libhns beside it
+//   lib44/  to 1.14 as in rdma-core 44 to 58, with libmlx5 to MLX5_1.24; lib56/ is the same
+//   lib62/  to 1.16 as in rdma-core 62
+// A destroy or an ack of a dead handle that gets here aborts with "fake: destroy of a dead handle reached libibverbs"
+// (certain with FAKE_KEEP=1, else as long as the memory was not used again); any other use of one answers EINVAL.
+//
+// To use the functions below, link with the target fake_ibverbs, or define FAKE_WEAK and run on either library: then
+// every fake_* is null on the real one. A name of a verb is its public C name ("ibv_alloc_mw" too, although programs
+// reach it through a slot); the old flow slots are "ABI_placeholder1" and "ABI_placeholder2". An unknown name aborts: a
+// test with a typing error must not pass.
 //
 // The environment arms the same knobs in a program that knows nothing of this file:
 //   FAKE_FAIL="ibv_create_qp=ENOMEM:2,ibv_destroy_qp@3=EBUSY,ibv_alloc_pd=stale"
