@@ -214,6 +214,13 @@ bool Sink::ReplaceAndTell(const std::string& path, std::string_view document) {
   return error == 0;
 }
 
-bool Sink::ReplaceJson(std::string_view document) { return has_json() && ReplaceAndTell(JsonPath(), document); }
+bool Sink::ReplaceJson(std::string_view document) {
+  if (!has_json()) return false;
+  const std::string path = JsonPath();
+  const int error = ReplaceFile(path, document);
+  // The report is written at each close that found something: once is enough to say that it cannot be.
+  if (error != 0 && !told_json_.exchange(true)) Tell(Cat("cannot write ", path, ": ", ErrnoText(error)));
+  return error == 0;
+}
 
 }  // namespace rdmacheck

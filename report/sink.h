@@ -92,6 +92,7 @@ class Sink {
   const Stream stderr_;
   std::vector<std::string> complaints_;  // constant after the constructor
   std::atomic<bool> told_fallback_{false};
+  std::atomic<bool> told_json_{false};
   std::atomic<uint64_t> lost_texts_{0};
 };
 
