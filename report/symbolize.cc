@@ -450,12 +450,30 @@ void Symbolizer::Resolve(std::vector<Frame>* frames) {
   *frames = std::move(resolved);
 }
 
+namespace {
+
+// A verb that <infiniband/verbs.h> writes out in the caller is the callee in the reader's eyes, as an exported one is.
+void DropInlineVerbs(std::vector<Frame>* frames) {
+  constexpr std::string_view kHeaders = "/infiniband/";
+  while (frames->size() > 1) {
+    const Frame &inner = frames->front(), &outer = (*frames)[1];
+    const size_t slash = inner.file.rfind('/');
+    if (slash == std::string::npos || slash + 1 < kHeaders.size()) return;
+    if (inner.file.compare(slash + 1 - kHeaders.size(), kHeaders.size(), kHeaders) != 0) return;
+    if (inner.offset != outer.offset || inner.module != outer.module) return;
+    frames->erase(frames->begin());
+  }
+}
+
+}  // namespace
+
 std::vector<Frame> SymbolizedFrames::FramesOf(StackId id) {
   if (id == kNoStack) return {};
   const auto [found, is_new] = resolved_.try_emplace(id);
   if (is_new) {
     found->second = raw_->FramesOf(id);
     if (symbolizer_ != nullptr) symbolizer_->Resolve(&found->second);
+    DropInlineVerbs(&found->second);
   }
   return found->second;
 }
