@@ -25,8 +25,10 @@ bool BeginClose(Call& call, uintptr_t context, Destruction* destruction) {
   if (closed.Has(kDeviceLost)) {
     SayAliveAfterLoss(call.runtime(), closed, left, call.verb(), call.StackId());
   } else {
-    runtime.reporter().Say(LeakFindings(runtime, Rule::kLeakAtClose, Severity::kError, left, &closed, call.verb(),
-                                        call.StackId()));
+    std::vector<Finding> leaks =
+        LeakFindings(runtime, Rule::kLeakAtClose, Severity::kError, left, &closed, call.verb(), call.StackId());
+    for (Finding& leak : leaks) leak.thread = DescribeThread(call.tid());
+    runtime.reporter().Say(std::move(leaks));
     HardenRefused(runtime, left, "its context was closed");
   }
   runtime.reporter().Summarize();
