@@ -7,11 +7,38 @@
 
 #include <cstdint>
 
+#if defined(__SANITIZE_THREAD__)
+#define RDMACHECK_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define RDMACHECK_TSAN 1
+#endif
+#endif
+
 namespace rdmacheck {
 namespace {
 
 // Between the hook and unw_backtrace lie a few frames of ours; a caller deeper than this is not looked for.
 constexpr size_t kOwnFrames = 12;
+
+#ifdef RDMACHECK_TSAN
+// unw_backtrace keeps a cache for each thread and frees it in the very last round of thread-specific destructors, under
+// a mutex: ThreadSanitizer has forgotten the thread by then, and crashes. Stepping keeps no such cache.
+__attribute__((noinline)) int Backtrace(void** pcs, int depth) {
+  unw_context_t context;
+  unw_cursor_t cursor;
+  if (unw_getcontext(&context) != 0 || unw_init_local(&cursor, &context) != 0) return 0;
+  int n = 0;
+  while (n < depth && unw_step(&cursor) > 0) {
+    unw_word_t ip = 0;
+    if (unw_get_reg(&cursor, UNW_REG_IP, &ip) != 0 || ip == 0) break;
+    pcs[n++] = reinterpret_cast<void*>(ip);
+  }
+  return n;
+}
+#else
+int Backtrace(void** pcs, int depth) { return unw_backtrace(pcs, depth); }
+#endif
 
 struct StackBounds {
   uintptr_t low = 0, high = 0;
@@ -57,8 +84,8 @@ size_t TakeStack(UnwindBy by, void* caller, void** pcs, size_t depth) {
   if (by != UnwindBy::kNone) {
     void* all[kMaxFrames + kOwnFrames];
     const size_t wanted = depth + kOwnFrames;
-    const int got = by == UnwindBy::kLibunwind ? unw_backtrace(all, static_cast<int>(wanted))
-                                                     : static_cast<int>(WalkFramePointers(all, wanted));
+    const int got = by == UnwindBy::kLibunwind ? Backtrace(all, static_cast<int>(wanted))
+                                                 : static_cast<int>(WalkFramePointers(all, wanted));
     for (int i = 0; i < got && i < static_cast<int>(kOwnFrames); ++i) {
       if (all[i] != caller) continue;
       size_t n = 0;
