@@ -153,6 +153,11 @@ Slot Ledger::Create(const Birth& birth) {
   const Serial serial = next_serial_.fetch_add(1, std::memory_order_relaxed);
   const uint32_t born = NowStamp();
   absl::InlinedVector<Slot, 4> dropped;
+  // While the pins are still ours: once the new entry is known, another thread may destroy it, and its parents.
+  for (Slot parent : birth.parents) {
+    std::atomic<uint32_t>& children = EntryAt(parent).children;
+    if ((children.load(std::memory_order_relaxed) & kEverParent) == 0) children.fetch_or(kEverParent);
+  }
   Slot slot = 0;
   {
     MutexLock lock(&shard.mutex);
@@ -195,10 +200,6 @@ Slot Ledger::Create(const Birth& birth) {
       }
       slot = SlotOf(IndexOf(shard), index);
     }
-  }
-  for (Slot parent : birth.parents) {
-    std::atomic<uint32_t>& children = EntryAt(parent).children;
-    if (slot != 0 && (children.load(std::memory_order_relaxed) & kEverParent) == 0) children.fetch_or(kEverParent);
   }
   UnpinAll(dropped);
   return slot;
