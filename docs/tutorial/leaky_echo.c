@@ -188,6 +188,7 @@ static int run_client(struct ibv_context* context, struct peer* server) {
 }
 
 int main(int argc, char** argv) {
+  setvbuf(stdout, NULL, _IOLBF, 0);
   struct peer server;
   struct ibv_context* context = open_device(argc > 1 ? argv[1] : NULL);
   make_peer(&server, "server", context);
