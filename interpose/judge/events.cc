@@ -380,8 +380,9 @@ void BeginDestroyActivity(Call& call, Kind kind, uintptr_t handle, Slot slot) {
   const bool watched = may_wait;
   // Which events an id is owed is asked by its own rule, which starts the watch.
   if (kind == Kind::kCmId && slot != 0) may_wait = runtime.ledger().HasChildren(slot);
+  // A destroy of what is known keeps its stack at the end: taken now, it also serves a second thread that destroys it.
   BeginActivity(self, Activity::kDestroy, call.verb(), handle, static_cast<uint8_t>(kind),
-                may_wait ? SerialOf(runtime.ledger(), slot) : 0, judged || may_wait ? call.StackId() : 0,
+                may_wait ? SerialOf(runtime.ledger(), slot) : 0, judged || slot != 0 ? call.StackId() : 0,
                 judged || may_wait ? NanosOf(CLOCK_MONOTONIC) : NanosOf(CLOCK_MONOTONIC_COARSE));
   if (watched) BeginWatch(runtime, self, slot);
   if (judged) LookForOverlap(self, true);
