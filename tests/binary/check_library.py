@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""What the finished library shows to a program and asks of it, by nm and readelf.
+
+usage: check_library.py CHECK LIBRARY      CHECK: exports, needs, glibc, relocations, tls
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+PROJECT = pathlib.Path(__file__).resolve().parent.parent.parent
+# The oldest C library that the binary has to start on is Debian 12's.
+NEWEST_GLIBC = (2, 36)
+# Thread-local storage of a preloaded library is taken out of every thread's stack, so a small stack must bear it.
+MOST_TLS = 256
+
+
+def run(*command):
+    return subprocess.run(command, capture_output=True, text=True, check=True, env={"LC_ALL": "C", "PATH": "/usr/bin:/bin"}).stdout
+
+
+def wanted_exports():
+    for table in ["verbs/verbs.def", "verbs/direct_verbs.def", "rdmacm/rdmacm.def"]:
+        text = re.sub(r"//[^\n]*", "", (PROJECT / "interpose" / table).read_text())
+        for version, name in re.findall(r'PLT_VERB\(\w+,\s*"([\w.]+)",\s*(\w+),', text):
+            yield f"{name}@@{version}"
+    for name in ["dlsym", "dlvsym"]:
+        yield f"{name}@@GLIBC_2.34"
+        yield f"{name}@GLIBC_2.2.5" if "x86_64" in run("uname", "-m") else f"{name}@GLIBC_2.17"
+    header = (PROJECT / "interpose/include/rdmacheck/rdmacheck.h").read_text()
+    names = set(re.findall(r"\b(rdmacheck_\w+)\(", header))
+    node = re.search(r"RDMACHECK_1\.0 \{(.*?)\}", (PROJECT / "interpose/export.map").read_text(), re.S)[1]
+    mapped = set(re.findall(r"\b(rdmacheck_\w+);", node))
+    assert mapped <= names, f"the map exports what rdmacheck.h does not declare: {mapped - names}"
+    for name in mapped:
+        yield f"{name}@@RDMACHECK_1.0"
+
+
+def exports(library):
+    """Verbs under the libraries' own nodes, dlsym and dlvsym, the annotations, the nodes themselves, and nothing else."""
+    nodes = set(re.findall(r"^([A-Z0-9]+_[\d.]+) \{", (PROJECT / "interpose/export.map").read_text(), re.M))
+    wanted = {("T", name) for name in wanted_exports()} | {("A", node) for node in nodes}
+    found = {tuple(line.split()[-2:]) for line in run("nm", "-D", "--defined-only", "--with-symbol-versions", library).splitlines()}
+    found = {(kind, name.split("@")[0] if kind == "A" else name) for kind, name in found}
+    for kind, name in sorted(found - wanted):
+        yield f"exports {name} (type {kind}), which no table and no header names"
+    for kind, name in sorted(wanted - found):
+        yield f"does not export {name}"
+    for name in {name.split("@")[-1] for _, name in wanted if "@" in name} - nodes:
+        yield f"export.map has no node {name}"
+
+
+def needs(library):
+    """Nothing comes into the program with it but what is there anyway."""
+    dynamic = run("readelf", "-dW", library)
+    needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic))
+    for name in sorted(needed):
+        if not re.fullmatch(r"libc\.so\.6|libm\.so\.6|ld-linux[\w-]*\.so\.\d+", name):
+            yield f"needs {name}"
+    if "libc.so.6" not in needed:
+        yield "does not even need libc.so.6: is this a library?"
+    for line in dynamic.splitlines():
+        if re.search(r"\((RPATH|RUNPATH|SYMBOLIC)\)", line):
+            yield line.strip()
+
+
+def glibc(library):
+    needed = {tuple(map(int, version.split("."))) for version in re.findall(r"Name: GLIBC_([\d.]+)", run("readelf", "-VW", library))}
+    for name in sorted(set(re.findall(r"Name: ((?:GLIBCXX|CXXABI|GCC)_[\d.]+)", run("readelf", "-VW", library)))):
+        yield f"needs {name}: the C++ runtime is to be inside"
+    if max(needed) > NEWEST_GLIBC:
+        yield f"needs GLIBC_{'.'.join(map(str, max(needed)))}"
+
+
+def relocations(library):
+    """No text is written to at load time, and no stack is executable."""
+    if "TEXTREL" in run("readelf", "-dW", library):
+        yield "has text relocations"
+    stack = [line for line in run("readelf", "-lW", library).splitlines() if "GNU_STACK" in line]
+    if not stack or "E" in stack[0].split()[6]:
+        yield "asks for an executable stack"
+
+
+def tls(library):
+    """Small, and reached without a call: __tls_get_addr may allocate, which a hook must not on its way."""
+    segment = [line.split() for line in run("readelf", "-lW", library).splitlines() if line.split()[:1] == ["TLS"]]
+    size = int(segment[0][5], 16) if segment else 0
+    if size > MOST_TLS:
+        yield f"{size} bytes of thread-local storage; {MOST_TLS} is the most"
+    if "__tls_get_addr" in run("nm", "-D", library):
+        yield "calls __tls_get_addr: something was built without -ftls-model=initial-exec"
+
+
+def main():
+    check, library = sys.argv[1:]
+    complaints = list(globals()[check](library))
+    for complaint in complaints:
+        print(f"{library}: {complaint}")
+    return bool(complaints)
+
+
+sys.exit(main())
