@@ -87,8 +87,13 @@ def tls(library):
     size = int(segment[0][5], 16) if segment else 0
     if size > MOST_TLS:
         yield f"{size} bytes of thread-local storage; {MOST_TLS} is the most"
-    if "__tls_get_addr" in run("nm", "-D", library):
-        yield "calls __tls_get_addr: something was built without -ftls-model=initial-exec"
+    # The C++ runtime's own two functions call it when an exception is thrown, which no hook does.
+    caller = None
+    for line in run("objdump", "-d", "--no-show-raw-insn", library).splitlines():
+        if match := re.match(r"[0-9a-f]+ <(.+)>:$", line):
+            caller = match[1]
+        elif "__tls_get_addr" in line and caller not in {"__cxa_get_globals", "__cxa_get_globals_fast", "__tls_get_addr@plt"}:
+            yield f"{caller} calls __tls_get_addr: built without -ftls-model=initial-exec?"
 
 
 def main():
