@@ -208,10 +208,10 @@ void Sink::WriteText(std::string_view text) {
 
 void Sink::Tell(std::string_view sentence) { WriteText(Cat("==", getpid(), "==rdmacheck: ", sentence, "\n")); }
 
-bool Sink::ReplaceAndTell(const std::string& path, std::string_view document) {
+int Sink::ReplaceAndTell(const std::string& path, std::string_view document) {
   const int error = ReplaceFile(path, document);
   if (error != 0) Tell(Cat("cannot write ", path, ": ", ErrnoText(error)));
-  return error == 0;
+  return error;
 }
 
 bool Sink::ReplaceJson(std::string_view document) {

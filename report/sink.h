@@ -52,9 +52,10 @@ class Sink {
   // "==PID==rdmacheck: SENTENCE" and a newline, to where texts go.
   void Tell(std::string_view sentence);
 
-  // Replaces the JSON report, or another file. A failure is told as a sentence with path and reason.
+  // Replaces the JSON report, or another file. A failure is told as a sentence with path and reason;
+  // ReplaceAndTell answers it too, as an errno value.
   bool ReplaceJson(std::string_view document);
-  bool ReplaceAndTell(const std::string& path, std::string_view document);
+  int ReplaceAndTell(const std::string& path, std::string_view document);
 
   bool has_json() const { return !json_pattern_.empty(); }
   std::string JsonPath() const;  // for this process, now

@@ -300,7 +300,7 @@ void Reporter::WriteJson(bool ended, int exit_status) {
   sink_.ReplaceJson(JsonOf(report, *frames.get()));
 }
 
-bool Reporter::WriteSnapshot(const std::string& path) {
+int Reporter::WriteSnapshot(const std::string& path) {
   QuietScope quiet;
   MutexLock lock(&mutex_);
   const Report report = BuildLocked(false, -1);

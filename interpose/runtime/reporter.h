@@ -47,7 +47,7 @@ class Reporter {
   void Summarize();
   // Replaces the JSON report, if there is to be one.
   void WriteJson(bool ended, int exit_status);
-  bool WriteSnapshot(const std::string& path);  // a path as given, no patterns; false: told why
+  int WriteSnapshot(const std::string& path);  // a path as given, no patterns; 0, or an errno value that was told
   std::string NextSnapshotPath();
 
   uint64_t errors();
