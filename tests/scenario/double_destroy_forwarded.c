@@ -1,0 +1,13 @@
+// forward_double_destroy=1 lets the second destroy through, here into the stand-in, which aborts; the finding is out.
+// RUN: on=fake options="forward_double_destroy=1" exit=SIGABRT
+// EXPECT: ERROR double-destroy: ibv_dealloc_pd of pd #{{\d+}}{{.*}}, which was destroyed before
+// EXPECT-NOT: not forwarded
+#include "scenario.h"
+
+int main(void) {
+  struct ibv_context* context = open_device();
+  struct ibv_pd* pd = ibv_alloc_pd(context);
+  MUST(ibv_dealloc_pd(pd) == 0);
+  ibv_dealloc_pd(pd);
+  return 0;
+}
