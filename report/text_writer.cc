@@ -298,7 +298,7 @@ const char* HeadingOf(Rule rule, StackRole role) {
     case StackRole::kEventTaken:
       return "the event was taken";
     case StackRole::kOtherThread:
-      return "meanwhile in another thread";
+      return rule == Rule::kForeignProcess ? "this process was forked" : "meanwhile in another thread";
   }
   return "called here";
 }

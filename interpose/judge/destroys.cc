@@ -238,6 +238,7 @@ void EndDestroy(Call& call, Kind kind, Destruction* destruction, int error) {
     return;
   }
   const bool was_refused = (destruction->found.flags & kRefused) != 0;
+  // A child that another thread is destroying right now was gone in the kernel before the parent could go.
   // Children are looked for only when the count says that there are any; creates under way count too, so it may be wrong.
   Record record;
   const bool told_refused = was_refused || ledger.HasChildren(slot);
@@ -246,6 +247,7 @@ void EndDestroy(Call& call, Kind kind, Destruction* destruction, int error) {
   if (told_refused && record.children > 0) children = ledger.ChildrenOf(slot);
   children.erase(std::remove_if(children.begin(), children.end(),
                                 [&](const Record& r) { return r.Has(kIgnored) || r.origin == Origin::kUnknown ||
+                                                              r.life == Life::kDying ||
                                                               (r.kind == Kind::kDmabufFd && !FdIsOpen(r)); }),
                  children.end());
   ledger.EndDestroy(slot, true, call.verb(), call.StackId(), call.tid());

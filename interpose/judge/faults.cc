@@ -134,7 +134,6 @@ void SayForeign(Call& call, Slot slot) {
   AddStacks(&finding, record.stack, 0);
   if (ForkStack() != 0) {
     finding.stacks.push_back({StackRole::kOtherThread, ForkStack()});
-    finding.hints.push_back("the other stack is where this process was forked");
   }
   runtime.reporter().Say(std::move(finding));
 }

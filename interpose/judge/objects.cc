@@ -125,6 +125,7 @@ ObjectRef Describe(Runtime& runtime, const Record& record) {
   object.origin = NameOf(record.origin);
   object.owner = OwnerNameOf(runtime, record);
   object.thread = DescribeThread(record.thread);
+  if (record.Has(kInherited)) object.thread.exited = false;  // a thread of the parent's: nothing is known of it here
   object.created = record.stack;
   object.bytes = BytesOf(record);
   if (record.failure.verb != nullptr) {
