@@ -48,7 +48,7 @@ class Runtime {
   // Told once a process whatever the verbosity, with the "==PID==" prefix.
   void TellOnce(const std::string& sentence);
 
-  std::atomic<uint32_t> hooks_plt{0}, hooks_slots{0}, hooks_dlsym{0};
+  std::atomic<uint32_t> hooks_slots{0}, hooks_dlsym{0};
 
   void ForkPrepare() ABSL_NO_THREAD_SAFETY_ANALYSIS;
   void ForkParent() ABSL_NO_THREAD_SAFETY_ANALYSIS;
