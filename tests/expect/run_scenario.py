@@ -197,9 +197,9 @@ def check_invariants(document, options, source):
         if not created or not created[0]["frames"]:
             raise Differs(f"JSON: a leak without a creating stack: {finding['message']}")
         frame = created[0]["frames"][0]
-        file = pathlib.Path(frame["file"] or "?").name
-        here = source.parent / file
-        if not here.exists():
+        file = pathlib.Path(frame["file"] or "?")
+        here = next(source.parent.rglob(file.name), None)
+        if here is None:
             raise Differs(f"JSON: {finding['message']}: its first frame is not the scenario's: {frame}")
         lines = here.read_text().splitlines()
         if not frame["function"] or not 0 < (frame["line"] or 0) <= len(lines):
@@ -223,8 +223,11 @@ def start(run, program, env, folder):
     command = [str(program), *shlex.split(run.args)]
     if run.program:
         command = [*shlex.split(run.program), *command[1:]]
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env,
-                               cwd=folder, start_new_session=True)
+    try:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   env=env, cwd=folder, start_new_session=True)
+    except OSError as error:
+        raise Differs(f"cannot be run: {error}") from None
     late = False
     try:
         out, err = process.communicate(timeout=float(run.timeout))
@@ -252,7 +255,8 @@ def run_one(run, source, marks, args):
         status, out, err, pid = start(run, program, env, folder)
         report = log.read_text("utf-8", "replace") if log.exists() else ""
         # What is told although the report goes to a file, and with log=stderr everything.
-        report = (err if run.log == "stderr" else "".join(line for line in err.splitlines(True) if "rdmacheck" in line)) + report
+        if run.log == "stderr" or "rdmacheck" in err:
+            report = err + report
         if run.log == "stdout":
             report = out
         lines = normalise(report)

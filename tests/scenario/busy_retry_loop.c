@@ -1,0 +1,29 @@
+// A thread retries a destroy until another has released the child: one note, however often it was refused (T4, B39).
+// RUN: on=both exit=0
+// EXPECT: NOTE busy-destroy: ibv_dealloc_pd of pd #{{.*}} is refused (EBUSY): 1 mr still use it
+// EXPECT-JSON: findings.length == 1
+// EXPECT-JSON: findings[0].count >= 20
+// EXPECT-JSON: findings[0].severity == note
+#include <pthread.h>
+
+#include "scenario.h"
+
+static void* release(void* mr) {
+  MUST(ibv_dereg_mr((struct ibv_mr*)mr) == 0);
+  return NULL;
+}
+
+int main(void) {
+  struct ibv_context* context = open_device();
+  struct ibv_pd* pd = ibv_alloc_pd(context);
+  static char buffer[64];
+  struct ibv_mr* mr = ibv_reg_mr(pd, buffer, sizeof(buffer), 0);
+  MUST(mr != NULL);
+  for (int i = 0; i < 20; ++i) MUST(ibv_dealloc_pd(pd) == EBUSY);
+  pthread_t thread;
+  MUST(pthread_create(&thread, NULL, release, mr) == 0);
+  while (ibv_dealloc_pd(pd) == EBUSY) continue;
+  MUST(pthread_join(thread, NULL) == 0);
+  MUST(ibv_close_device(context) == 0);
+  return 0;
+}
