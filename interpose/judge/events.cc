@@ -20,7 +20,8 @@ namespace {
 
 // Pairs of stacks told already. Few, so a list under a lock that only findings take.
 Mutex pairs_mutex;
-std::vector<std::pair<uint32_t, uint32_t>> pairs_told ABSL_GUARDED_BY(pairs_mutex);
+// Never destroyed: other threads may still call verbs while the process exits.
+auto& pairs_told ABSL_GUARDED_BY(pairs_mutex) = *new std::vector<std::pair<uint32_t, uint32_t>>;
 
 // A destroy of this thread, or a get of this thread, that overlapped others: seen at its begin, told at its end.
 struct Overlaps {

@@ -12,7 +12,8 @@ namespace {
 
 Mutex growth_mutex;
 // Highest serial at each checkpoint; the id is the index plus one.
-std::vector<uint32_t> growth_marks ABSL_GUARDED_BY(growth_mutex);
+// Never destroyed: an exit handler of the program may still ask.
+std::vector<uint32_t>& growth_marks ABSL_GUARDED_BY(growth_mutex) = *new std::vector<uint32_t>;
 
 uint32_t HighestSerial(Runtime& runtime) { return runtime.ledger().last_serial(); }
 
