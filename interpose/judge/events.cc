@@ -209,6 +209,9 @@ void SayUnacked(Call& call, const Record& record, const EventCount& events, bool
   for (const Taker& taker : events.takers) {
     if (taker.async == async) takers.push_back(taker);
   }
+  // Then a destroy may be answered EIO, which counts as done, and nothing waits.
+  const Slot context = runtime.ledger().ContextOf(record.slot);
+  if (runtime.disassoc_destroy() && context != 0 && runtime.ledger().Get(context).Has(kDeviceLost)) return;
   bool all_gone = true, own = false;
   const std::string holders = Holders(takers, &all_gone, &own, call.tid());
   if (!own && !all_gone) return;  // who took it may still ack it: only time will tell (blocked-destroy)
