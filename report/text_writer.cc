@@ -403,7 +403,6 @@ bool IsLeak(Rule rule) {
     case Rule::kDeviceListLeak:
     case Rule::kCmIdLeak:
     case Rule::kCmChannelLeak:
-    case Rule::kAliveAfterDeviceLoss:
       return true;
     default:
       return false;

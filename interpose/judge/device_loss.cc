@@ -47,7 +47,6 @@ void SayAliveAfterLoss(Runtime& runtime, const Record& context, const std::vecto
                                   device + " is gone, and " + CountsInWords(left) + " of it " +
                                       (left.size() == 1 ? "is" : "are") + " still open");
   finding.verb = verb;
-  finding.count = left.size();
   finding.has_object = true;
   finding.object = Describe(runtime, context);
   if (here != 0) finding.stacks.push_back({StackRole::kHere, here});
