@@ -1,0 +1,20 @@
+// 999 events are taken and acked in one go, just before the destroy: legal (B49, T6).
+// RUN: on=fake options="strict=1" exit=0
+// EXPECT-NOTHING
+#include "event_scenario.h"
+
+int main(void) {
+  struct ibv_context* context = open_device();
+  struct ibv_comp_channel* channel = ibv_create_comp_channel(context);
+  struct ibv_cq* cq = ibv_create_cq(context, 4, NULL, channel, 0);
+  MUST(cq != NULL);
+  for (int i = 0; i < 999; ++i) {
+    MUST(fake_post_cq_event(cq) == 0);
+    MUST(take(channel) == cq);
+  }
+  ibv_ack_cq_events(cq, 999);
+  MUST(ibv_destroy_cq(cq) == 0);
+  MUST(ibv_destroy_comp_channel(channel) == 0);
+  MUST(ibv_close_device(context) == 0);
+  return 0;
+}

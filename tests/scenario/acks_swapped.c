@@ -1,0 +1,36 @@
+// Two CQs on one channel, an event each, and both acks go to the first: over-acked there, missing here.
+// RUN: on=fake args="first" exit=23
+// EXPECT: ERROR over-acked-events: ibv_destroy_cq of cq #{{.*}} will never return: 1 completion events taken, 2 acked
+// EXPECT: WARNING open-at-exit
+//
+// RUN: on=fake args="second" exit=23
+// EXPECT: ERROR unacked-events: ibv_destroy_cq of cq #{{.*}} will wait for ever: 1 completion event taken, 0 acked
+// EXPECT: WARNING open-at-exit
+#include "event_scenario.h"
+
+static void* destroy(void* cq) {
+  ibv_destroy_cq((struct ibv_cq*)cq);
+  return NULL;
+}
+
+static void* take_both(void* channel) {
+  struct ibv_cq* first = take((struct ibv_comp_channel*)channel);
+  take((struct ibv_comp_channel*)channel);
+  ibv_ack_cq_events(first, 1);
+  ibv_ack_cq_events(first, 1);
+  return NULL;
+}
+
+int main(int argc, char** argv) {
+  MUST(argc == 2);
+  struct ibv_context* context = open_device();
+  struct ibv_comp_channel* channel = ibv_create_comp_channel(context);
+  struct ibv_cq* first = ibv_create_cq(context, 4, NULL, channel, 0);
+  struct ibv_cq* second = ibv_create_cq(context, 4, NULL, channel, 0);
+  MUST(first != NULL && second != NULL);
+  MUST(fake_post_cq_event(first) == 0 && fake_post_cq_event(second) == 0);
+  join(start(take_both, channel));
+  start(destroy, strcmp(argv[1], "first") == 0 ? first : second);
+  MUST(fake_await_waiters("ibv_destroy_cq", 1) == 0);
+  exit(0);
+}
