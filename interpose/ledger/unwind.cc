@@ -40,6 +40,47 @@ __attribute__((noinline)) int Backtrace(void** pcs, int depth) {
 int Backtrace(void** pcs, int depth) { return unw_backtrace(pcs, depth); }
 #endif
 
+#if defined(__x86_64__) && !defined(RDMACHECK_TSAN)
+// What unw_backtrace does after it has taken the registers. It reads no more of the context than these three, so it can
+// begin at the program's frame: our own frames, a quarter of a usual stack, are not walked.
+extern "C" int _ULx86_64_tdep_trace(unw_cursor_t* cursor, void** pcs, int* size) __attribute__((weak));
+
+struct OwnFrame {
+  OwnFrame* up;
+  void* return_address;
+};
+
+// The frame of the hook, which returns to `caller`; ours all keep their frame pointers. Null if it is not there.
+__attribute__((always_inline)) inline const OwnFrame* HookFrame(void* caller) {
+  const auto* frame = static_cast<const OwnFrame*>(__builtin_frame_address(0));
+  for (size_t i = 0; i < kOwnFrames; ++i) {
+    if (frame->return_address == caller) return frame;
+    if (frame->up <= frame) return nullptr;
+    frame = frame->up;
+  }
+  return nullptr;
+}
+
+// 0: it could not be done this way.
+__attribute__((always_inline)) inline size_t TraceFrom(void* caller, void** pcs, size_t depth) {
+  const OwnFrame* hook = _ULx86_64_tdep_trace == nullptr ? nullptr : HookFrame(caller);
+  if (hook == nullptr) return 0;
+  pcs[0] = caller;
+  if (depth == 1) return 1;
+  unw_context_t context;
+  context.uc_mcontext.gregs[REG_RIP] = reinterpret_cast<greg_t>(caller);
+  context.uc_mcontext.gregs[REG_RSP] = reinterpret_cast<greg_t>(hook + 1);
+  context.uc_mcontext.gregs[REG_RBP] = reinterpret_cast<greg_t>(hook->up);
+  unw_cursor_t cursor;
+  if (unw_init_local(&cursor, &context) != 0) return 0;
+  int rest = static_cast<int>(depth) - 1;
+  if (_ULx86_64_tdep_trace(&cursor, pcs + 1, &rest) < 0) return 0;
+  return static_cast<size_t>(rest) + 1;
+}
+#else
+inline size_t TraceFrom(void*, void**, size_t) { return 0; }
+#endif
+
 struct StackBounds {
   uintptr_t low = 0, high = 0;
 };
@@ -81,6 +122,9 @@ __attribute__((noinline)) size_t WalkFramePointers(void** pcs, size_t depth) {
 
 size_t TakeStack(UnwindBy by, void* caller, void** pcs, size_t depth) {
   if (depth == 0) return 0;
+  if (by == UnwindBy::kLibunwind) {
+    if (const size_t n = TraceFrom(caller, pcs, depth)) return n;
+  }
   if (by != UnwindBy::kNone) {
     void* all[kMaxFrames + kOwnFrames];
     const size_t wanted = depth + kOwnFrames;

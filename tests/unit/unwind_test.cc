@@ -1,5 +1,7 @@
 #include "interpose/ledger/unwind.h"
 
+#include <execinfo.h>
+
 #include <algorithm>
 #include <thread>
 #include <vector>
@@ -40,6 +42,33 @@ TEST(UnwindTest, EachLevelIsAFrame) {
   Deep(1, UnwindBy::kLibunwind, 200, &shallow);
   Deep(41, UnwindBy::kLibunwind, 200, &deep);
   EXPECT_EQ(deep.pcs.size(), shallow.pcs.size() + 40);
+}
+
+// Where our own unwinding begins must not change what it finds.
+__attribute__((noinline)) void HookBesideBacktrace(Taken* taken, std::vector<void*>* reference) {
+  void* pcs[kMaxFrames];
+  taken->caller = __builtin_return_address(0);
+  const size_t n = TakeStack(UnwindBy::kLibunwind, taken->caller, pcs, 32);
+  taken->pcs.assign(pcs, pcs + n);
+  void* all[64];
+  const int got = backtrace(all, 64);
+  void** const from = std::find(all, all + got, taken->caller);
+  reference->assign(from, std::min(from + 32, all + got));
+}
+__attribute__((noinline)) int DeepBesideBacktrace(int levels, Taken* taken, std::vector<void*>* reference) {
+  if (levels > 0) return DeepBesideBacktrace(levels - 1, taken, reference) + 1;
+  HookBesideBacktrace(taken, reference);
+  return 0;
+}
+TEST(UnwindTest, FindsTheFramesThatTheCLibraryFinds) {
+  for (int levels : {0, 1, 5, 18, 40}) {
+    for (int again = 0; again < 2; ++again) {
+      Taken taken;
+      std::vector<void*> reference;
+      DeepBesideBacktrace(levels, &taken, &reference);
+      EXPECT_EQ(taken.pcs, reference) << levels << " levels";
+    }
+  }
 }
 
 TEST(UnwindTest, TakesNoMoreThanItMay) {
