@@ -123,7 +123,6 @@ struct DeadRecord {
   uint32_t destroyed_when = 0;
   int32_t destroyed_thread = 0;
   const char* destroyed_verb = nullptr;
-  bool reused = false;  // the address has been given out again since
   EventCount events;    // as they stood at the destroy
 };
 

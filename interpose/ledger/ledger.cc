@@ -1,10 +1,110 @@
 #include "interpose/ledger/ledger.h"
 
 #include <algorithm>
+#include <new>
 
 #include "interpose/ledger/clock.h"
 
 namespace rdmacheck {
+
+size_t Ledger::DeadRing::BucketOf(const Key& key) {
+  return static_cast<size_t>(Hash(key.handle + static_cast<uintptr_t>(key.family)) >> 16) % 256;
+}
+
+uint8_t Ledger::DeadRing::Find(const Key& key) const {
+  uint8_t at = heads_[BucketOf(key)];
+  while (at != 0) {
+    const Item& item = items_[at - 1u];
+    if (item.handle == key.handle && FamilyOf(item.kind) == key.family) break;
+    at = item.next;
+  }
+  return at;
+}
+
+void Ledger::DeadRing::Unlink(uint8_t at) {
+  const Item& item = items_[at - 1u];
+  uint8_t* link = &heads_[BucketOf(Key{FamilyOf(item.kind), item.handle})];
+  while (*link != 0 && *link != at) link = &items_[*link - 1u].next;
+  if (*link == at) *link = item.next;
+}
+
+void Ledger::DeadRing::Add(const Entry& entry, const char* verb, uint32_t stack, uint32_t when, int32_t thread, Slot slot,
+                           std::unique_ptr<Extra> extra) {
+  if (items_ == nullptr) items_.reset(new (std::nothrow) Item[kSize]);
+  if (items_ == nullptr) return;
+  const Key key{FamilyOf(entry.kind), entry.handle};
+  Item& item = items_[next_];
+  const uint8_t at = static_cast<uint8_t>(next_ + 1);
+  if (item.handle != 0) Unlink(at);  // a no-op for one that a later death of its handle has unlinked
+  if (const uint8_t before = Find(key); before != 0) Unlink(before);
+  next_ = static_cast<uint8_t>((next_ + 1) % kSize);
+
+  item.handle = entry.handle;
+  item.numbers = entry.numbers;
+  item.verb = verb;
+  item.serial = entry.serial;
+  item.stack = entry.stack;
+  item.born = entry.born;
+  item.destroyed_stack = stack;
+  item.destroyed_when = when;
+  item.thread = entry.thread;
+  item.destroyed_thread = thread;
+  item.slot = slot;
+  item.parents[0] = entry.parents[0];
+  item.parents[1] = entry.parents[1];
+  item.children = entry.children.load(std::memory_order_relaxed);
+  item.kind = entry.kind;
+  item.origin = entry.origin;
+  item.flags = entry.flags;
+  item.extra = std::move(extra);
+  uint8_t& head = heads_[BucketOf(key)];
+  item.next = head;
+  head = at;
+}
+
+DeadRecord Ledger::DeadRing::RecordOf(const Item& item) const {
+  DeadRecord dead;
+  Record& record = dead.object;
+  record.slot = item.slot;
+  record.handle = item.handle;
+  record.numbers = item.numbers;
+  record.serial = item.serial;
+  record.stack = item.stack;
+  record.born = item.born;
+  record.thread = item.thread;
+  record.kind = item.kind;
+  record.origin = item.origin;
+  record.flags = item.flags;
+  record.life = Life::kDying;
+  record.children = item.children & ~kEverParent;
+  record.was_parent = (item.children & kEverParent) != 0;
+  for (Slot parent : item.parents) {
+    if (parent != 0) record.parents.push_back(parent);
+  }
+  if (item.extra != nullptr) {
+    record.parents.insert(record.parents.end(), item.extra->more_parents.begin(), item.extra->more_parents.end());
+    record.failure = item.extra->failure;
+    dead.events = item.extra->events;
+  }
+  dead.destroyed_stack = item.destroyed_stack;
+  dead.destroyed_when = item.destroyed_when;
+  dead.destroyed_thread = item.destroyed_thread;
+  dead.destroyed_verb = item.verb;
+  return dead;
+}
+
+bool Ledger::DeadRing::Get(const Key& key, DeadRecord* out) const {
+  const uint8_t at = Find(key);
+  if (at == 0) return false;
+  *out = RecordOf(items_[at - 1u]);
+  return true;
+}
+
+void Ledger::DeadRing::AppendAll(std::vector<DeadRecord>* all) const {
+  for (size_t i = 0; items_ != nullptr && i < kSize; ++i) {
+    if (items_[i].handle != 0) all->push_back(RecordOf(items_[i]));
+  }
+}
 
 // Handles are heap addresses: the low bits are equal and the high ones nearly so.
 uint64_t Ledger::Hash(uintptr_t handle) {
@@ -111,12 +211,7 @@ Found Ledger::Look(const Shard& shard, const Key& key) const {
       return found;
     }
   }
-  for (const DeadRecord& dead : shard.dead) {
-    if (dead.object.handle == key.handle && FamilyOf(dead.object.kind) == key.family) {
-      found.standing = Standing::kDead;
-      return found;
-    }
-  }
+  if (shard.dead.Has(key)) found.standing = Standing::kDead;
   return found;
 }
 
@@ -195,9 +290,6 @@ Slot Ledger::Create(const Birth& birth) {
       }
       entry.life.store(Life::kLive, std::memory_order_release);
       shard.live.insert(index);
-      for (DeadRecord& dead : shard.dead) {
-        if (dead.object.handle == birth.handle && FamilyOf(dead.object.kind) == key.family) dead.reused = true;
-      }
       slot = SlotOf(IndexOf(shard), index);
     }
   }
@@ -236,25 +328,19 @@ uint32_t Ledger::EndDestroy(Slot slot, bool destroyed, const char* verb, uint32_
       if (shard.live.find(key) == shard.live.end()) shard.live.insert(index);
       return 0;
     }
-    DeadRecord dead;
-    dead.object = Copy(shard, index);
-    dead.destroyed_stack = stack;
-    dead.destroyed_when = now;
-    dead.destroyed_thread = thread;
-    dead.destroyed_verb = verb;
-    if (auto events = shard.events.find(index); events != shard.events.end()) dead.events = events->second;
-    for (const DeadRecord& other : shard.dead) {
-      if (other.object.handle == entry.handle) const_cast<DeadRecord&>(other).reused = true;
+    std::unique_ptr<DeadRing::Extra> extra;
+    if (!shard.more_parents.empty() || !shard.failures.empty() || !shard.events.empty()) {
+      auto more = shard.more_parents.find(index);
+      auto failure = shard.failures.find(index);
+      auto events = shard.events.find(index);
+      if (more != shard.more_parents.end() || failure != shard.failures.end() || events != shard.events.end()) {
+        extra.reset(new (std::nothrow) DeadRing::Extra);
+      }
+      if (extra != nullptr && more != shard.more_parents.end()) extra->more_parents = more->second;
+      if (extra != nullptr && failure != shard.failures.end()) extra->failure = failure->second;
+      if (extra != nullptr && events != shard.events.end()) extra->events = events->second;
     }
-    // The address may have been created anew while the destroy ran.
-    const Key key{FamilyOf(entry.kind), entry.handle};
-    dead.reused = shard.live.find(key) != shard.live.end();
-    if (shard.dead.size() < kDeadPerShard) {
-      shard.dead.push_back(std::move(dead));
-    } else {
-      shard.dead[shard.dead_next] = std::move(dead);
-      shard.dead_next = (shard.dead_next + 1) % kDeadPerShard;
-    }
+    shard.dead.Add(entry, verb, stack, now, thread, slot, std::move(extra));
     entry.life.store(Life::kZombie);
     children = entry.children.load() & ~kEverParent;
     if (children == 0) parents = Release(shard, index);
@@ -350,15 +436,7 @@ Slot Ledger::ContextOf(Slot slot) const {
 bool Ledger::FindDead(Kind kind, uintptr_t handle, DeadRecord* out) const {
   const Shard& shard = ShardOf(handle);
   MutexLock lock(&shard.mutex);
-  const DeadRecord* best = nullptr;
-  for (const DeadRecord& dead : shard.dead) {
-    if (dead.object.handle == handle && FamilyOf(dead.object.kind) == FamilyOf(kind) &&
-        (best == nullptr || dead.object.serial > best->object.serial)) {
-      best = &dead;
-    }
-  }
-  if (best != nullptr) *out = *best;
-  return best != nullptr;
+  return shard.dead.Get(Key{FamilyOf(kind), handle}, out);
 }
 
 std::vector<DeadRecord> Ledger::Dead() const {
@@ -366,7 +444,7 @@ std::vector<DeadRecord> Ledger::Dead() const {
   for (uint32_t s = 0; s < kShards; ++s) {
     const Shard& shard = shards_[s];
     MutexLock lock(&shard.mutex);
-    all.insert(all.end(), shard.dead.begin(), shard.dead.end());
+    shard.dead.AppendAll(&all);
   }
   std::sort(all.begin(), all.end(),
             [](const DeadRecord& a, const DeadRecord& b) { return a.object.serial < b.object.serial; });

@@ -90,7 +90,6 @@ class Ledger {
  private:
   static constexpr uint32_t kShardBits = 5, kShards = 1u << kShardBits;
   static constexpr uint32_t kChunkBits = 8, kChunk = 1u << kChunkBits, kMaxChunks = 8192;
-  static constexpr size_t kDeadPerShard = 128;
   // In Entry::children: something was once made from it, and stays said when the children have gone (a context that
   // nothing was ever made on was only probed).
   static constexpr uint32_t kEverParent = 1u << 31;
@@ -114,6 +113,48 @@ class Ledger {
     bool operator()(const Key& key, uint32_t index) const { return (*this)(index, key); }
   };
 
+  // The recent dead of a shard: a ring, and a hash of the latest death of each handle, so that a handle that is not alive
+  // is looked up in a step or two. What few objects have (failures, events, many parents) lies apart.
+  class DeadRing {
+   public:
+    struct Extra {
+      absl::InlinedVector<Slot, 4> more_parents;
+      Failure failure;
+      EventCount events;
+    };
+    void Add(const Entry& entry, const char* verb, uint32_t stack, uint32_t when, int32_t thread, Slot slot,
+             std::unique_ptr<Extra> extra);
+    bool Has(const Key& key) const { return Find(key) != 0; }
+    bool Get(const Key& key, DeadRecord* out) const;
+    void AppendAll(std::vector<DeadRecord>* all) const;
+
+   private:
+    static constexpr size_t kSize = 128;  // < 256: positions, plus one, are bytes
+    struct Item {
+      uintptr_t handle = 0;  // 0: none yet
+      Numbers numbers;
+      const char* verb = nullptr;
+      Serial serial = 0;
+      uint32_t stack = 0, born = 0, destroyed_stack = 0, destroyed_when = 0;
+      int32_t thread = 0, destroyed_thread = 0;
+      Slot slot = 0, parents[2] = {0, 0};
+      uint32_t children = 0;
+      Kind kind = Kind::kNone;
+      Origin origin = Origin::kCreated;
+      uint8_t flags = 0;
+      uint8_t next = 0;  // in the hash
+      std::unique_ptr<Extra> extra;
+    };
+    static size_t BucketOf(const Key& key);
+    uint8_t Find(const Key& key) const;
+    void Unlink(uint8_t at);
+    DeadRecord RecordOf(const Item& item) const;
+
+    std::unique_ptr<Item[]> items_;  // made at the first death
+    uint8_t next_ = 0;
+    uint8_t heads_[256] = {};        // position + 1 of the first in each bucket
+  };
+
   struct alignas(64) Shard {
     mutable Mutex mutex;
     // Indices of live entries; hashed and compared through the entries, so that an object costs 5 bytes here, not 24.
@@ -124,8 +165,7 @@ class Ledger {
     absl::flat_hash_map<uint32_t, absl::InlinedVector<Slot, 4>> more_parents ABSL_GUARDED_BY(mutex);
     absl::flat_hash_map<uint32_t, Failure> failures ABSL_GUARDED_BY(mutex);
     absl::flat_hash_map<uint32_t, EventCount> events ABSL_GUARDED_BY(mutex);
-    std::vector<DeadRecord> dead ABSL_GUARDED_BY(mutex);  // a ring
-    size_t dead_next ABSL_GUARDED_BY(mutex) = 0;
+    DeadRing dead ABSL_GUARDED_BY(mutex);
     // Read without the mutex by whoever holds a pin.
     std::atomic<Entry*> chunks[kMaxChunks] = {};
 
