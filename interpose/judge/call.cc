@@ -1,5 +1,8 @@
 #include "interpose/judge/call.h"
 
+#include <new>
+
+#include "interpose/ledger/stack_memo.h"
 #include "interpose/ledger/unwind.h"
 #include "interpose/runtime/runtime.h"
 
@@ -20,6 +23,18 @@ StackDepot::Node* Call::Stack() {
     const UnwindBy by = options.unwinder == Unwinder::kLibunwind ? UnwindBy::kLibunwind
                         : options.unwinder == Unwinder::kFp      ? UnwindBy::kFramePointers
                                                                  : UnwindBy::kNone;
+    CallPoint point;
+    if (by == UnwindBy::kLibunwind && self_ != nullptr && FindCallPoint(caller_, &point)) {
+      if (self_->memo == nullptr) self_->memo = new (std::nothrow) StackMemo;
+      if (self_->memo != nullptr) stack_ = self_->memo->Recall(point, verb_);
+      if (stack_ != nullptr) return stack_;
+      depth = TakeStackFrom(point, pcs, static_cast<size_t>(options.stack_depth));
+      if (depth > 0 && self_->memo != nullptr) {
+        stack_ = runtime_.depot().Put(verb_, creates_, pcs, depth);
+        if (stack_ != nullptr) self_->memo->Note(point, verb_, stack_);
+        return stack_;
+      }
+    }
     depth = TakeStack(by, caller_, pcs, static_cast<size_t>(options.stack_depth));
   }
   stack_ = runtime_.depot().Put(verb_, creates_, pcs, depth);

@@ -26,6 +26,7 @@ struct ThreadRecord {
   // The last calls of this thread (judge/timeline.h); made at its first.
   std::atomic<struct TimelineRing*> timeline{nullptr};
   // Only the thread itself reads and writes these.
+  class StackMemo* memo = nullptr;    // stacks it takes often; stays with the record
   uint32_t disabled = 0;              // rdmacheck_disable() depth
 };
 

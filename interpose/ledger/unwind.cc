@@ -61,24 +61,6 @@ __attribute__((always_inline)) inline const OwnFrame* HookFrame(void* caller) {
   return nullptr;
 }
 
-// 0: it could not be done this way.
-__attribute__((always_inline)) inline size_t TraceFrom(void* caller, void** pcs, size_t depth) {
-  const OwnFrame* hook = _ULx86_64_tdep_trace == nullptr ? nullptr : HookFrame(caller);
-  if (hook == nullptr) return 0;
-  pcs[0] = caller;
-  if (depth == 1) return 1;
-  unw_context_t context;
-  context.uc_mcontext.gregs[REG_RIP] = reinterpret_cast<greg_t>(caller);
-  context.uc_mcontext.gregs[REG_RSP] = reinterpret_cast<greg_t>(hook + 1);
-  context.uc_mcontext.gregs[REG_RBP] = reinterpret_cast<greg_t>(hook->up);
-  unw_cursor_t cursor;
-  if (unw_init_local(&cursor, &context) != 0) return 0;
-  int rest = static_cast<int>(depth) - 1;
-  if (_ULx86_64_tdep_trace(&cursor, pcs + 1, &rest) < 0) return 0;
-  return static_cast<size_t>(rest) + 1;
-}
-#else
-inline size_t TraceFrom(void*, void**, size_t) { return 0; }
 #endif
 
 struct StackBounds {
@@ -120,10 +102,89 @@ __attribute__((noinline)) size_t WalkFramePointers(void** pcs, size_t depth) {
 
 }  // namespace
 
+#if defined(__x86_64__) && !defined(RDMACHECK_TSAN)
+
+bool FindCallPoint(void* caller, CallPoint* point) {
+  const OwnFrame* hook = _ULx86_64_tdep_trace == nullptr ? nullptr : HookFrame(caller);
+  if (hook == nullptr) return false;
+  point->caller = caller;
+  point->stack = reinterpret_cast<uintptr_t>(hook + 1);
+  point->frame = reinterpret_cast<uintptr_t>(hook->up);
+  return true;
+}
+
+size_t TakeStackFrom(const CallPoint& point, void** pcs, size_t depth) {
+  if (depth == 0) return 0;
+  pcs[0] = point.caller;
+  if (depth == 1) return 1;
+  unw_context_t context;
+  context.uc_mcontext.gregs[REG_RIP] = reinterpret_cast<greg_t>(point.caller);
+  context.uc_mcontext.gregs[REG_RSP] = static_cast<greg_t>(point.stack);
+  context.uc_mcontext.gregs[REG_RBP] = static_cast<greg_t>(point.frame);
+  unw_cursor_t cursor;
+  if (unw_init_local(&cursor, &context) != 0) return 0;
+  int rest = static_cast<int>(depth) - 1;
+  if (_ULx86_64_tdep_trace(&cursor, pcs + 1, &rest) < 0) return 0;
+  return static_cast<size_t>(rest) + 1;
+}
+
+// tdep_trace manages frames whose CFA is a constant away from the stack or frame pointer, and those that a compiler has
+// realigned, where the CFA itself lies in the frame; of registers it follows only the frame pointer. So the words are
+// the return addresses, the saved frame pointers, and the CFAs of realigned frames.
+size_t FindStackWords(void* caller, void* const* pcs, size_t depth, StackWord* words, size_t limit) {
+  unw_context_t context;
+  unw_cursor_t cursor;
+  if (unw_getcontext(&context) != 0 || unw_init_local(&cursor, &context) != 0) return 0;
+  unw_word_t ip = 0;
+  for (size_t i = 0; i < kOwnFrames && reinterpret_cast<void*>(ip) != caller; ++i) {
+    if (unw_step(&cursor) <= 0 || unw_get_reg(&cursor, UNW_REG_IP, &ip) != 0) return 0;
+  }
+  size_t n = 0;
+  auto add = [&](unw_word_t at) {
+    if (n >= limit) return false;
+    const auto* word = reinterpret_cast<const uintptr_t*>(at);
+    words[n++] = {word, *word};
+    return true;
+  };
+  unw_word_t last_saved_frame = 0;
+  for (size_t k = 0; k + 1 < depth; ++k) {
+    unw_word_t frame = 0, cfa = 0;
+    unw_save_loc_t return_address, saved_frame;
+    if (unw_get_reg(&cursor, UNW_REG_IP, &ip) != 0 || reinterpret_cast<void*>(ip) != pcs[k]) return 0;
+    if (unw_is_signal_frame(&cursor) > 0 || unw_get_reg(&cursor, UNW_X86_64_RBP, &frame) != 0) return 0;
+    if (unw_step(&cursor) <= 0 || unw_get_reg(&cursor, UNW_REG_SP, &cfa) != 0) return 0;
+    if (unw_get_save_loc(&cursor, UNW_X86_64_RIP, &return_address) != 0 || return_address.type != UNW_SLT_MEMORY) return 0;
+    if (unw_get_save_loc(&cursor, UNW_X86_64_RBP, &saved_frame) != 0) return 0;
+    if (return_address.u.addr != cfa - sizeof(void*)) return 0;
+    const bool saved_here = saved_frame.type == UNW_SLT_MEMORY && saved_frame.u.addr != last_saved_frame;
+    if (saved_here && saved_frame.u.addr == frame && cfa != frame + 2 * sizeof(void*)) {
+      const unw_word_t cfa_at = frame - sizeof(void*);
+      if (!add(cfa_at) || words[n - 1].value != cfa) return 0;
+    }
+    if (!add(return_address.u.addr)) return 0;
+    if (saved_here) {
+      if (!add(saved_frame.u.addr)) return 0;
+      last_saved_frame = saved_frame.u.addr;
+    }
+  }
+  return unw_get_reg(&cursor, UNW_REG_IP, &ip) == 0 && reinterpret_cast<void*>(ip) == pcs[depth - 1] ? n : 0;
+}
+
+#else
+
+bool FindCallPoint(void*, CallPoint*) { return false; }
+size_t TakeStackFrom(const CallPoint&, void**, size_t) { return 0; }
+size_t FindStackWords(void*, void* const*, size_t, StackWord*, size_t) { return 0; }
+
+#endif
+
 size_t TakeStack(UnwindBy by, void* caller, void** pcs, size_t depth) {
   if (depth == 0) return 0;
   if (by == UnwindBy::kLibunwind) {
-    if (const size_t n = TraceFrom(caller, pcs, depth)) return n;
+    CallPoint point;
+    if (FindCallPoint(caller, &point)) {
+      if (const size_t n = TakeStackFrom(point, pcs, depth)) return n;
+    }
   }
   if (by != UnwindBy::kNone) {
     void* all[kMaxFrames + kOwnFrames];

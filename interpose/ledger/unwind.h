@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace rdmacheck {
 
@@ -15,5 +16,28 @@ inline constexpr size_t kMaxFrames = 256;
 // May be called from any thread; takes the loader's lock when it meets code it has not met before, so no lock of ours
 // may be held.
 size_t TakeStack(UnwindBy by, void* caller, void** pcs, size_t depth);
+
+// ---- the parts, for stack_memo.cc
+
+// Where the program's frame begins that called into us.
+struct CallPoint {
+  void* caller = nullptr;
+  uintptr_t stack = 0;  // its stack pointer, once the call has returned
+  uintptr_t frame = 0;  // its frame pointer register
+};
+// False where the following two cannot work (another processor, another libunwind, ThreadSanitizer).
+bool FindCallPoint(void* caller, CallPoint* point);
+
+// As TakeStack by libunwind; 0 if the frames are not of the usual kind, which TakeStack then manages.
+size_t TakeStackFrom(const CallPoint& point, void** pcs, size_t depth);
+
+// A word of the stack that the unwinder reads on its way, and what it held.
+struct StackWord {
+  const uintptr_t* at;
+  uintptr_t value;
+};
+// All words that decide where the stack pcs[0..depth) leads from its call point, in the order in which the unwinder reads
+// them: as long as they hold the same values, the stack is the same. 0: not known, or more than `limit`.
+size_t FindStackWords(void* caller, void* const* pcs, size_t depth, StackWord* words, size_t limit);
 
 }  // namespace rdmacheck

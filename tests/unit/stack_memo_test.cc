@@ -1,0 +1,145 @@
+#include "interpose/ledger/stack_memo.h"
+
+#include <cstring>
+#include <memory>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace rdmacheck {
+namespace {
+
+const char* const kVerb = "ibv_reg_mr";
+
+struct Bed {
+  ModuleTable modules;
+  std::unique_ptr<StackDepot> depot = std::make_unique<StackDepot>(&modules);
+  StackMemo memo;
+  uint64_t recalled = 0, walked = 0, wrong = 0;
+};
+
+// As a hook does it; and walks in any case, to see whether what was recalled is true.
+__attribute__((noinline)) void Hook(Bed* bed) {
+  void* const caller = __builtin_return_address(0);
+  CallPoint point;
+  if (!FindCallPoint(caller, &point)) return;
+  StackDepot::Node* const recalled = bed->memo.Recall(point, kVerb);
+  void* pcs[kMaxFrames];
+  const size_t depth = TakeStackFrom(point, pcs, 32);
+  if (depth == 0) return;
+  if (recalled != nullptr) {
+    ++bed->recalled;
+    bed->wrong += recalled->depth != depth || memcmp(recalled->pcs, pcs, depth * sizeof(void*)) != 0;
+    return;
+  }
+  ++bed->walked;
+  StackDepot::Node* node = bed->depot->Put(kVerb, Kind::kMr, pcs, depth);
+  if (node != nullptr) bed->memo.Note(point, kVerb, node);
+}
+
+// Two ways up of equal frame sizes, so that one call point is reached through many stacks.
+__attribute__((noinline)) int Left(Bed* bed, unsigned way, int levels);
+__attribute__((noinline)) int Right(Bed* bed, unsigned way, int levels);
+__attribute__((noinline)) int Leaf(Bed* bed) {
+  Hook(bed);
+  return 0;
+}
+int Left(Bed* bed, unsigned way, int levels) {
+  if (levels == 0) return Leaf(bed) + 1;
+  return (way & 1 ? Left(bed, way >> 1, levels - 1) : Right(bed, way >> 1, levels - 1)) + 1;
+}
+int Right(Bed* bed, unsigned way, int levels) {
+  if (levels == 0) return Leaf(bed) + 2;
+  return (way & 1 ? Left(bed, way >> 1, levels - 1) : Right(bed, way >> 1, levels - 1)) + 2;
+}
+
+// A frame that the compiler realigns: its CFA lies in the frame.
+__attribute__((noinline)) int Aligned(Bed* bed, unsigned way, int levels) {
+  alignas(64) volatile char room[64 + 1] = {};
+  room[0] = static_cast<char>(way);
+  return Left(bed, way, levels) + room[0];
+}
+
+class StackMemoTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    CallPoint point;
+    if (!FindCallPoint(__builtin_return_address(0), &point)) GTEST_SKIP() << "stacks cannot be recalled in this build";
+  }
+  Bed bed;
+};
+
+TEST_F(StackMemoTest, AStackThatComesOftenIsRecalled) {
+  for (int i = 0; i < 1000; ++i) Left(&bed, 5, 4);
+  EXPECT_EQ(bed.wrong, 0u);
+  EXPECT_GT(bed.recalled, 900u);
+}
+
+TEST_F(StackMemoTest, AStackThatComesOnceIsNot) {
+  Left(&bed, 5, 4);
+  Left(&bed, 5, 4);
+  EXPECT_EQ(bed.recalled, 0u);
+}
+
+TEST_F(StackMemoTest, AnotherWayToTheSamePointIsNeverTakenForTheFirst) {
+  for (int i = 0; i < 100; ++i) Left(&bed, 0, 6);
+  const uint64_t before = bed.recalled;
+  EXPECT_GT(before, 0u);
+  for (unsigned way = 1; way < 64; ++way) Left(&bed, way, 6);
+  EXPECT_EQ(bed.wrong, 0u);
+  EXPECT_EQ(bed.recalled, before);
+}
+
+TEST_F(StackMemoTest, IsRightHoweverTheStacksChange) {
+  std::mt19937 random(7);
+  for (int i = 0; i < 60000; ++i) {
+    const unsigned way = static_cast<unsigned>(random());
+    const int levels = i / 20000 == 0 ? 6 : static_cast<int>(random() % 8);
+    // Long runs of one way, too, so that points are learnt.
+    for (unsigned again = 0; again < (i % 100 == 0 ? 50u : 1u); ++again) Left(&bed, way, levels);
+  }
+  EXPECT_EQ(bed.wrong, 0u);
+  EXPECT_GT(bed.recalled, 0u);
+}
+
+TEST_F(StackMemoTest, IsRightAboveARealignedFrame) {
+  std::mt19937 random(8);
+  for (int i = 0; i < 20000; ++i) {
+    const unsigned way = static_cast<unsigned>(random() % 4);
+    if (random() % 2 == 0) {
+      Aligned(&bed, way, 3);
+    } else {
+      Left(&bed, way, 3);
+    }
+  }
+  EXPECT_EQ(bed.wrong, 0u);
+}
+
+TEST_F(StackMemoTest, AMemoMayPassToAnotherThread) {
+  for (int i = 0; i < 100; ++i) Left(&bed, 9, 4);
+  for (int t = 0; t < 20; ++t) {
+    std::thread([this] {
+      for (unsigned i = 0; i < 200; ++i) Left(&bed, i / 50, 4);
+    }).join();
+  }
+  EXPECT_EQ(bed.wrong, 0u);
+}
+
+TEST_F(StackMemoTest, ManyPointsShareFewPlaces) {
+  for (int i = 0; i < 3000; ++i) {
+    for (int levels = 0; levels < 20; ++levels) Left(&bed, 3, levels);
+  }
+  EXPECT_EQ(bed.wrong, 0u);
+  EXPECT_GT(bed.recalled, bed.walked);
+}
+
+TEST(FindStackWordsTest, GivesUpOnWhatIsNotThisStack) {
+  void* const strange[] = {reinterpret_cast<void*>(0x10), reinterpret_cast<void*>(0x20)};
+  StackWord words[8];
+  EXPECT_EQ(FindStackWords(strange[0], strange, 2, words, 8), 0u);
+}
+
+}  // namespace
+}  // namespace rdmacheck
