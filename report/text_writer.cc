@@ -488,7 +488,7 @@ std::string TextOf(const std::vector<Finding>& group, int pid, FrameSource& fram
   }
   if (findings.empty()) return {};
   TextWriter writer(pid, frames);
-  if (IsLeak(findings.front()->rule)) {
+  if (IsLeak(findings.front()->rule) && findings.front()->has_object) {
     writer.Leaks(findings, header);
   } else {
     for (const Finding* finding : findings) writer.Event(*finding, header);

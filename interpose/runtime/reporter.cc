@@ -21,14 +21,28 @@ namespace {
 constexpr uint64_t kTextsOfEqualFindings = 10;
 constexpr size_t kMaxFindings = 10000;
 
-// The depot's stacks as the report wants them.
+// The file this code lies in. Looked up once, by the first reporter: a forked child must not ask the loader.
+ModuleId OwnModule(ModuleTable* modules) {
+  static const ModuleId own = [modules] {
+    void* const here = reinterpret_cast<void*>(&OwnModule);
+    CodePlace place;
+    modules->Resolve(&here, 1, &place);
+    return place.module;
+  }();
+  return own;
+}
+
+// The depot's stacks as the report wants them: without our own frames, which stand between a library's call inside an
+// intercepted one and the program.
 class DepotFrames : public FrameSource {
  public:
-  DepotFrames(const StackDepot* depot, const ModuleTable* modules) : depot_(depot), modules_(modules) {}
+  DepotFrames(const StackDepot* depot, ModuleTable* modules)
+      : depot_(depot), modules_(modules), own_(OwnModule(modules)) {}
   std::vector<Frame> FramesOf(StackId id) override {
     std::vector<Frame> frames;
     const StackDepot::Node* node = depot_->Get(id);
     for (int i = 0; node != nullptr && i < node->depth; ++i) {
+      if (own_ != 0 && node->places[i].module == own_) continue;
       const Module module = modules_->Get(node->places[i].module);
       Frame frame;
       frame.module = module.path;
@@ -42,12 +56,13 @@ class DepotFrames : public FrameSource {
  private:
   const StackDepot* const depot_;
   const ModuleTable* const modules_;
+  const ModuleId own_;
 };
 
 // Raw frames, and names on top of them for as long as one report is written.
 class ReportFrames {
  public:
-  ReportFrames(const StackDepot* depot, const ModuleTable* modules, bool symbolize)
+  ReportFrames(const StackDepot* depot, ModuleTable* modules, bool symbolize)
       : raw_(depot, modules),
         symbolizer_(symbolize ? std::make_unique<Symbolizer>() : nullptr),
         named_(&raw_, symbolizer_.get()) {}
@@ -99,6 +114,7 @@ Reporter::Reporter(const Options& options, StackDepot* depot, ModuleTable* modul
       modules_(modules),
       fill_(std::move(fill)),
       sink_(options.log_path, options.json_path) {
+  OwnModule(modules);
   for (const std::string& complaint : sink_.complaints()) sink_.Tell(complaint);
   if (!options.suppressions.empty()) {
     std::string error;
