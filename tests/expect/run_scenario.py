@@ -190,7 +190,7 @@ def check_invariants(document, options, source):
     if any(word in options for word in without_stacks) or source.suffix == ".py":
         return
     for finding in findings:
-        if finding["rule"] not in LEAKS or finding["object"]["origin"] == "library" or finding["severity"] == "note":
+        if finding["rule"] not in LEAKS or finding["severity"] == "note":
             continue
         created = [s for s in finding["stacks"] if s["role"] == "created"]
         if not created or not created[0]["frames"]:
