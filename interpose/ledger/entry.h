@@ -46,7 +46,7 @@ struct Numbers {
   uint64_t a = 0, b = 0, c = 0;
 };
 
-struct Entry {
+struct alignas(64) Entry {
   uintptr_t handle = 0;
   Numbers numbers;
   Serial serial = 0;

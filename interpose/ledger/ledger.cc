@@ -124,6 +124,12 @@ bool Ledger::SlotEq::operator()(uint32_t index, const Key& key) const {
   return entry.handle == key.handle && FamilyOf(entry.kind) == key.family;
 }
 
+bool Ledger::SlotEq::operator()(uint32_t a, uint32_t b) const {
+  if (a == b) return true;
+  const Entry& entry = shard->At(b);
+  return (*this)(a, Key{FamilyOf(entry.kind), entry.handle});
+}
+
 Ledger::Shard::Shard() : live(0, SlotHash{this}, SlotEq{this}) {}
 
 Ledger::Ledger() : shards_(new Shard[kShards]) {}
@@ -140,6 +146,10 @@ uint32_t Ledger::Allocate(Shard& shard) {
   if (chunk.load(std::memory_order_relaxed) == nullptr) chunk.store(new Entry[kChunk], std::memory_order_release);
   ++shard.used;
   return index;
+}
+
+void Ledger::NoLongerLive(Shard& shard, uint32_t index) {
+  if (auto it = shard.live.find(index); it != shard.live.end() && *it == index) shard.live.erase(it);
 }
 
 Record Ledger::Copy(const Shard& shard, uint32_t index) const {
@@ -244,7 +254,6 @@ void Ledger::Unpin(Slot slot) {
 
 Slot Ledger::Create(const Birth& birth) {
   Shard& shard = ShardOf(birth.handle);
-  const Key key{FamilyOf(birth.kind), birth.handle};
   const Serial serial = next_serial_.fetch_add(1, std::memory_order_relaxed);
   const uint32_t born = NowStamp();
   absl::InlinedVector<Slot, 4> dropped;
@@ -256,15 +265,6 @@ Slot Ledger::Create(const Birth& birth) {
   Slot slot = 0;
   {
     MutexLock lock(&shard.mutex);
-    if (auto old = shard.live.find(key); old != shard.live.end()) {
-      const uint32_t index = *old;
-      shard.live.erase(old);
-      if ((shard.At(index).children.load() & ~kEverParent) == 0) {
-        dropped = Release(shard, index);
-      } else {
-        shard.At(index).life.store(Life::kZombie);
-      }
-    }
     const uint32_t index = Allocate(shard);
     if (index == 0) {
       dropped.insert(dropped.end(), birth.parents.begin(), birth.parents.end());
@@ -289,7 +289,16 @@ Slot Ledger::Create(const Birth& birth) {
         }
       }
       entry.life.store(Life::kLive, std::memory_order_release);
-      shard.live.insert(index);
+      if (const auto [known, fresh] = shard.live.insert(index); !fresh) {
+        const uint32_t old = *known;
+        // Equal to the set, so the place keeps its hash.
+        const_cast<uint32_t&>(*known) = index;
+        if ((shard.At(old).children.load() & ~kEverParent) == 0) {
+          dropped = Release(shard, old);
+        } else {
+          shard.At(old).life.store(Life::kZombie);
+        }
+      }
       slot = SlotOf(IndexOf(shard), index);
     }
   }
@@ -301,10 +310,11 @@ Found Ledger::BeginDestroy(Kind kind, uintptr_t handle, int32_t thread) {
   Shard& shard = ShardOf(handle);
   const Key key{FamilyOf(kind), handle};
   MutexLock lock(&shard.mutex);
-  const Found found = Look(shard, key);
-  if (found.standing != Standing::kLive || (found.flags & kClosed) != 0) return found;
-  const uint32_t index = found.slot >> kShardBits;
-  shard.live.erase(index);
+  const auto live = shard.live.find(key);
+  if (live == shard.live.end() || (shard.At(*live).flags & kClosed) != 0) return Look(shard, key);
+  const uint32_t index = *live;
+  const Found found{Standing::kLive, SlotOf(IndexOf(shard), index), shard.At(index).flags};
+  shard.live.erase(live);
   shard.At(index).life.store(Life::kDying);
   shard.dying.push_back(index);
   (void)thread;
@@ -324,8 +334,7 @@ uint32_t Ledger::EndDestroy(Slot slot, bool destroyed, const char* verb, uint32_
     if (!destroyed) {
       entry.life.store(Life::kLive);
       // While the destroy was refused nobody can have been given the address; an entry there is a stale one.
-      const Key key{FamilyOf(entry.kind), entry.handle};
-      if (shard.live.find(key) == shard.live.end()) shard.live.insert(index);
+      shard.live.insert(index);
       return 0;
     }
     std::unique_ptr<DeadRing::Extra> extra;
@@ -357,7 +366,7 @@ void Ledger::Forget(Slot slot) {
     MutexLock lock(&shard.mutex);
     Entry& entry = shard.At(index);
     if (entry.life.load() != Life::kLive) return;
-    shard.live.erase(index);
+    NoLongerLive(shard, index);
     entry.life.store(Life::kZombie);
     if ((entry.children.load() & ~kEverParent) == 0) parents = Release(shard, index);
   }

@@ -108,7 +108,7 @@ class Ledger {
   struct SlotEq {
     using is_transparent = void;
     const Shard* shard;
-    bool operator()(uint32_t a, uint32_t b) const { return a == b; }
+    bool operator()(uint32_t a, uint32_t b) const;
     bool operator()(uint32_t index, const Key& key) const;
     bool operator()(const Key& key, uint32_t index) const { return (*this)(index, key); }
   };
@@ -181,6 +181,8 @@ class Ledger {
   uint32_t IndexOf(const Shard& shard) const { return static_cast<uint32_t>(&shard - shards_.get()); }
 
   uint32_t Allocate(Shard& shard) ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard.mutex);
+  // Takes the entry out of those that live; a no-op if another has its address.
+  static void NoLongerLive(Shard& shard, uint32_t index) ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard.mutex);
   Record Copy(const Shard& shard, uint32_t index) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard.mutex);
   // Frees the slot; gives the parents whose pins must be dropped once the mutex is released.
   absl::InlinedVector<Slot, 4> Release(Shard& shard, uint32_t index) ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard.mutex);
@@ -188,7 +190,8 @@ class Ledger {
   Found Look(const Shard& shard, const Key& key) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard.mutex);
 
   std::unique_ptr<Shard[]> shards_;
-  std::atomic<Serial> next_serial_{1};
+  // Written at every create, by all threads: apart from what everybody reads.
+  alignas(64) std::atomic<Serial> next_serial_{1};
 };
 
 }  // namespace rdmacheck

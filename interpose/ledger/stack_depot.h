@@ -22,9 +22,10 @@ class StackDepot {
     Kind kind = Kind::kNone;  // what the verb creates there, if it creates
     Module::Owner owner = Module::Owner::kProgram;  // of the direct caller
     const char* verb = nullptr;
-    std::atomic<uint64_t> created{0};
     void** pcs = nullptr;
     CodePlace* places = nullptr;  // as the addresses lay when the stack was first seen
+    // Apart from what every thread reads that takes this stack.
+    alignas(64) std::atomic<uint64_t> created{0};
   };
 
   explicit StackDepot(ModuleTable* modules) : modules_(modules) {}

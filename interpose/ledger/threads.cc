@@ -61,21 +61,23 @@ ThreadRecord* FirstThread() { return all_threads.load(std::memory_order_acquire)
 
 void BeginActivity(ThreadRecord* self, Activity activity, const char* verb, uintptr_t object, uint8_t kind,
                    uint32_t serial, uint32_t stack, uint64_t now) {
-  self->verb.store(verb, std::memory_order_relaxed);
-  self->object.store(object, std::memory_order_relaxed);
-  self->kind.store(kind, std::memory_order_relaxed);
-  self->serial.store(serial, std::memory_order_relaxed);
-  self->stack.store(stack, std::memory_order_relaxed);
-  self->begin.store(now, std::memory_order_relaxed);
-  self->sequence.fetch_add(1, std::memory_order_release);
+  // Release and acquire on every field: a reader that has seen one of a new call also sees that the sequence went on.
+  self->verb.store(verb, std::memory_order_release);
+  self->object.store(object, std::memory_order_release);
+  self->kind.store(kind, std::memory_order_release);
+  self->serial.store(serial, std::memory_order_release);
+  self->stack.store(stack, std::memory_order_release);
+  self->begin.store(now, std::memory_order_release);
+  // Only this thread writes it, so no locked instruction is needed to count.
+  self->sequence.store(self->sequence.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   // Sequentially consistent: of two threads that enter a get and a destroy at once, at least one sees the other.
   self->activity.store(activity, std::memory_order_seq_cst);
 }
 
 void EndActivity(ThreadRecord* self) {
   if (self->activity.load(std::memory_order_relaxed) == Activity::kNone) return;
-  self->activity.store(Activity::kNone, std::memory_order_seq_cst);
-  self->sequence.fetch_add(1, std::memory_order_release);
+  self->activity.store(Activity::kNone, std::memory_order_release);
+  self->sequence.store(self->sequence.load(std::memory_order_relaxed) + 1, std::memory_order_release);
 }
 
 std::vector<ThreadState> ThreadsInside() {
@@ -86,12 +88,12 @@ std::vector<ThreadState> ThreadsInside() {
     state.activity = at->activity.load(std::memory_order_seq_cst);
     if (state.activity == Activity::kNone) continue;
     state.tid = at->tid.load(std::memory_order_acquire);
-    state.verb = at->verb.load(std::memory_order_relaxed);
-    state.object = at->object.load(std::memory_order_relaxed);
-    state.kind = at->kind.load(std::memory_order_relaxed);
-    state.serial = at->serial.load(std::memory_order_relaxed);
-    state.stack = at->stack.load(std::memory_order_relaxed);
-    state.begin = at->begin.load(std::memory_order_relaxed);
+    state.verb = at->verb.load(std::memory_order_acquire);
+    state.object = at->object.load(std::memory_order_acquire);
+    state.kind = at->kind.load(std::memory_order_acquire);
+    state.serial = at->serial.load(std::memory_order_acquire);
+    state.stack = at->stack.load(std::memory_order_acquire);
+    state.begin = at->begin.load(std::memory_order_acquire);
     if (at->sequence.load(std::memory_order_acquire) != state.sequence) continue;  // it moved on while we looked
     if (state.tid == 0 || !ThreadLives(state.tid)) continue;
     states.push_back(state);

@@ -11,7 +11,7 @@ namespace rdmacheck {
 
 enum class Activity : uint8_t { kNone, kGetCqEvent, kGetAsyncEvent, kGetCmEvent, kDestroy };
 
-struct ThreadRecord {
+struct alignas(64) ThreadRecord {
   ThreadRecord* next = nullptr;       // never unlinked; reused once its thread has exited
   std::atomic<int32_t> tid{0};        // 0: free for reuse
   // The call in progress. `sequence` is odd while one is; readers take it before and after.
