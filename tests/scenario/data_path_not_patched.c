@@ -16,7 +16,7 @@ static void place(const char* name, void* function) {
   const int known = function != NULL && dladdr(function, &info) != 0;
   printf("%s in %s\n", name,
          !known                                        ? "no file"
-         : strstr(info.dli_fname, "rdmacheck") != NULL ? "rdmacheck"
+         : strstr(info.dli_fname, "librdmacheck.so") != NULL ? "rdmacheck"
                                                        : "the provider");
 }
 
