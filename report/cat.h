@@ -16,6 +16,9 @@ struct Hex {
   uint64_t value;
 };
 
+// llround() would be all that the preload library takes from libm, and every process that inherits it would load that.
+constexpr long long ToNearest(double value) { return static_cast<long long>(value < 0 ? value - 0.5 : value + 0.5); }
+
 namespace cat_internal {
 
 inline void AppendOne(std::string* out, std::string_view text) { out->append(text); }

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "report/cat.h"
+
 namespace rdmacheck {
 namespace {
 
@@ -13,7 +15,7 @@ using Json = nlohmann::ordered_json;
 // JSON has no infinities; times are said to the microsecond, which a double of today's epoch still holds.
 Json Time(double seconds) {
   if (!std::isfinite(seconds)) return 0;
-  return std::round(seconds * 1e6) / 1e6;
+  return static_cast<double>(ToNearest(seconds * 1e6)) / 1e6;
 }
 Json TimeOrNull(double seconds) { return seconds == 0 ? Json() : Time(seconds); }
 

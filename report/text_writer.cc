@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <initializer_list>
 #include <numeric>
@@ -33,8 +32,8 @@ std::string ShortFunction(std::string name) {
 
 // One decimal below ten of a unit, none above: "2.1", "21".
 std::string Rounded(double value) {
-  if (value >= 9.95) return Cat(std::llround(value));
-  const long long tenths = std::llround(value * 10);
+  if (value >= 9.95) return Cat(ToNearest(value));
+  const long long tenths = ToNearest(value * 10);
   return Cat(tenths / 10, ".", tenths % 10);
 }
 
@@ -413,7 +412,7 @@ bool IsLeak(Rule rule) {
 
 std::string Duration(double seconds) {
   if (!(seconds > 0)) return "0 ms";
-  if (seconds < 0.9995) return Cat(std::llround(seconds * 1000), " ms");
+  if (seconds < 0.9995) return Cat(ToNearest(seconds * 1000), " ms");
   if (seconds < 120) return Cat(Rounded(seconds), " s");
   if (seconds < 7200) return Cat(Rounded(seconds / 60), " min");
   return Cat(Rounded(seconds / 3600), " h");
