@@ -120,6 +120,7 @@ bool BeginCreate(Call& call, const Arguments& arguments, Pins* pins) {
 void EndCreate(Call& call, Kind kind, uintptr_t handle, const Numbers& numbers, Origin origin, int error, Pins* pins) {
   Runtime& runtime = call.runtime();
   Ledger& ledger = runtime.ledger();
+  ledger.ExpectCreate();
   if (handle == 0) {
     NoteFailedCreate(call, kind, error);
     for (Slot parent : *pins) {

@@ -1,5 +1,7 @@
 #include "interpose/ledger/ledger.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <new>
 
@@ -8,7 +10,7 @@
 namespace rdmacheck {
 
 size_t Ledger::DeadRing::BucketOf(const Key& key) {
-  return static_cast<size_t>(Hash(key.handle + static_cast<uintptr_t>(key.family)) >> 16) % 256;
+  return static_cast<size_t>(Hash(key.handle + static_cast<uintptr_t>(key.family)) >> 16) % 64;
 }
 
 uint8_t Ledger::DeadRing::Find(const Key& key) const {
@@ -132,7 +134,19 @@ bool Ledger::SlotEq::operator()(uint32_t a, uint32_t b) const {
 
 Ledger::Shard::Shard() : live(0, SlotHash{this}, SlotEq{this}) {}
 
-Ledger::Ledger() : shards_(new Shard[kShards]) {}
+Ledger::Ledger()
+    : shards_(static_cast<Shard*>(mmap(nullptr, kShards * sizeof(Shard), PROT_READ | PROT_WRITE,
+                                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0))) {
+  for (uint32_t s = 0; s < kShards; ++s) new (&shards_[s]) Shard;
+}
+
+Ledger::~Ledger() {
+  for (uint32_t s = 0; s < kShards; ++s) {
+    for (uint32_t c = 0; c << kChunkBits < shards_[s].used; ++c) delete[] shards_[s].chunks[c].load();
+    shards_[s].~Shard();
+  }
+  munmap(shards_, kShards * sizeof(Shard));
+}
 
 uint32_t Ledger::Allocate(Shard& shard) {
   if (!shard.free.empty()) {

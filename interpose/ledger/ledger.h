@@ -34,6 +34,7 @@ struct Birth {
 class Ledger {
  public:
   Ledger();
+  ~Ledger();
   Ledger(const Ledger&) = delete;
   Ledger& operator=(const Ledger&) = delete;
 
@@ -44,6 +45,15 @@ class Ledger {
   // took the pin over as a parent goes.
   Found Pin(Kind kind, uintptr_t handle);
   void Unpin(Slot slot);
+
+  // A Create is near: its shared cache line may begin to travel.
+  void ExpectCreate() const {
+#if defined(__x86_64__)
+    asm volatile("prefetchw %0" : : "m"(next_serial_));
+#else
+    __builtin_prefetch(&next_serial_, 1);
+#endif
+  }
 
   // Adds an object. If the address is still known as live (its destroy went past us), the old entry silently goes.
   Slot Create(const Birth& birth);
@@ -88,8 +98,8 @@ class Ledger {
   void ForkChild() ABSL_NO_THREAD_SAFETY_ANALYSIS;
 
  private:
-  static constexpr uint32_t kShardBits = 5, kShards = 1u << kShardBits;
-  static constexpr uint32_t kChunkBits = 8, kChunk = 1u << kChunkBits, kMaxChunks = 8192;
+  static constexpr uint32_t kShardBits = 7, kShards = 1u << kShardBits;
+  static constexpr uint32_t kChunkBits = 8, kChunk = 1u << kChunkBits, kMaxChunks = 4096;
   // In Entry::children: something was once made from it, and stays said when the children have gone (a context that
   // nothing was ever made on was only probed).
   static constexpr uint32_t kEverParent = 1u << 31;
@@ -129,7 +139,7 @@ class Ledger {
     void AppendAll(std::vector<DeadRecord>* all) const;
 
    private:
-    static constexpr size_t kSize = 128;  // < 256: positions, plus one, are bytes
+    static constexpr size_t kSize = 32;  // < 256: positions, plus one, are bytes
     struct Item {
       uintptr_t handle = 0;  // 0: none yet
       Numbers numbers;
@@ -152,7 +162,7 @@ class Ledger {
 
     std::unique_ptr<Item[]> items_;  // made at the first death
     uint8_t next_ = 0;
-    uint8_t heads_[256] = {};        // position + 1 of the first in each bucket
+    uint8_t heads_[64] = {};         // position + 1 of the first in each bucket
   };
 
   struct alignas(64) Shard {
@@ -167,7 +177,7 @@ class Ledger {
     absl::flat_hash_map<uint32_t, EventCount> events ABSL_GUARDED_BY(mutex);
     DeadRing dead ABSL_GUARDED_BY(mutex);
     // Read without the mutex by whoever holds a pin.
-    std::atomic<Entry*> chunks[kMaxChunks] = {};
+    std::atomic<Entry*> chunks[kMaxChunks];  // zero by their memory's birth, so that what is not used is not touched
 
     Shard();
     Entry& At(uint32_t index) const { return chunks[index >> kChunkBits].load(std::memory_order_acquire)[index & (kChunk - 1)]; }
@@ -178,7 +188,7 @@ class Ledger {
   Shard& ShardAt(Slot slot) const { return shards_[slot & (kShards - 1)]; }
   Entry& EntryAt(Slot slot) const { return ShardAt(slot).At(slot >> kShardBits); }
   static uint64_t Hash(uintptr_t handle);
-  uint32_t IndexOf(const Shard& shard) const { return static_cast<uint32_t>(&shard - shards_.get()); }
+  uint32_t IndexOf(const Shard& shard) const { return static_cast<uint32_t>(&shard - shards_); }
 
   uint32_t Allocate(Shard& shard) ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard.mutex);
   // Takes the entry out of those that live; a no-op if another has its address.
@@ -189,7 +199,7 @@ class Ledger {
   void UnpinAll(const absl::InlinedVector<Slot, 4>& parents);
   Found Look(const Shard& shard, const Key& key) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard.mutex);
 
-  std::unique_ptr<Shard[]> shards_;
+  Shard* const shards_;
   // Written at every create, by all threads: apart from what everybody reads.
   alignas(64) std::atomic<Serial> next_serial_{1};
 };
