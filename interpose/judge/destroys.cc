@@ -122,7 +122,9 @@ bool IsBusy(Kind kind, int error) { return error == EBUSY || (kind == Kind::kMr 
 void SayRefused(Call& call, const Record& record, int error) {
   Runtime& runtime = call.runtime();
   // Told already: only that it happened again is kept. A tight retry loop must not walk the ledger each time.
-  if (runtime.reporter().Again(record.serial, error)) return;
+  // A QP may have been attached to a group since, which is another fault.
+  const bool again = runtime.reporter().Again(record.serial, error);
+  if (again && record.kind != Kind::kQp) return;
   const std::vector<Record> children = RootCausesOf(runtime.ledger(), record.slot);
   std::vector<Record> groups;
   for (const Record& child : children) {
@@ -143,6 +145,7 @@ void SayRefused(Call& call, const Record& record, int error) {
     runtime.reporter().Say(std::move(finding));
     return;
   }
+  if (again) return;
   Finding finding = FindingOf(Rule::kBusyDestroy, call,
                               std::string(call.verb()) + " of " + Mention(object) + " is refused (" +
                                   ErrnoName(error) + "): " +
