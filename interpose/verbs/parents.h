@@ -78,8 +78,12 @@ struct RwqTableParents {  // (context, ibv_rwq_ind_table_init_attr*)
     out->push_back(ArgumentOf(std::get<0>(args), true));
     const ibv_rwq_ind_table_init_attr* attr = std::get<1>(args);
     if (attr == nullptr || attr->ind_tbl == nullptr) return;
+    // A few work queues fill a large table by turns: each is one parent, and one fault if it is dead.
     for (uint32_t i = 0; i < 1u << attr->log_ind_tbl_size; ++i) {
-      if (attr->ind_tbl[i] != nullptr) out->push_back(ArgumentOf(attr->ind_tbl[i], false));
+      const uintptr_t wq = HandleOf(attr->ind_tbl[i]);
+      bool known = wq == 0;
+      for (size_t k = 1; k < out->size() && !known; ++k) known = (*out)[k].handle == wq;
+      if (!known) out->push_back(ArgumentOf(attr->ind_tbl[i], false));
     }
   }
 };
