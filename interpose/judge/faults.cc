@@ -150,6 +150,10 @@ bool IsStillDead(const DeadRecord& dead) {
   if (process_vm_readv(getpid(), &local, 1, &remote, 1, 0) != sizeof(now)) return true;
   if (process_vm_readv(getpid(), &local_context, 1, &remote_context, 1, 0) != sizeof(context)) return true;
   Runtime& runtime = Runtime::Get();
+  // The memory may be another kind's by now: then nothing in it says that the dead one lives again.
+  for (size_t kind = 1; kind < kKindCount; ++kind) {
+    if (runtime.ledger().Find(static_cast<Kind>(kind), dead.object.handle).standing == Standing::kLive) return true;
+  }
   // A living object of this kind begins with a context that lives, and bears another number than the dead one.
   if (runtime.ledger().Find(Kind::kContext, context).standing != Standing::kLive) return true;
   return now == print.NumberOf(dead.object.numbers);
