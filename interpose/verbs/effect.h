@@ -172,6 +172,20 @@ struct McastKey {  // (qp, gid*, lid)
 };
 // Attached twice to one group is one attachment (ibv_attach_mcast(3)); Create replaces the entry of the same key.
 
+// An attachment goes with its QP, so after that the group is not known: it is the QP that must not be used.
+struct DetachesMcast : DestroysKeyed<Kind::kMcast, McastKey> {
+  template <class Args>
+  static bool Before(Call& call, State& state, const Args& args) {
+    if (!DestroysKeyed<Kind::kMcast, McastKey>::Before(call, state, args)) return false;
+    if (!state.active) {
+      Arguments arguments;
+      Arg<0>::Collect(args, &arguments);
+      BeginUse(call, arguments);
+    }
+    return true;
+  }
+};
+
 struct ReservedQpnKey {  // (context, qpn*) or (context, qpn)
   static uint32_t Qpn(uint32_t qpn) { return qpn; }
   static uint32_t Qpn(const uint32_t* qpn) { return qpn == nullptr ? 0 : *qpn; }
