@@ -21,6 +21,7 @@
 #include <thread>
 
 #include "lists.h"
+#include "shrink.h"
 
 namespace truth {
 namespace {
@@ -130,45 +131,24 @@ Outcome Run(const std::vector<Op>& ops, int threads, size_t every, bool trace = 
   return outcome;
 }
 
-// Delta debugging: leaves out ever smaller parts as long as what is left disagrees still.
-std::vector<Op> Shrink(std::vector<Op> ops, int* threads) {
+std::vector<Op> ShrinkHere(std::vector<Op> ops, int* threads) {
   int trials = 0;
   auto fails = [&](const std::vector<Op>& some) {
-    if (++trials > 250) return false;
-    return !Run(some, *threads, some.size()).agrees;
+    return ++trials <= 250 && !Run(some, *threads, some.size()).agrees;
   };
   // Usually no other thread is needed, and one is easier to read.
   std::vector<Op> alone = ops;
   for (Op& op : alone) op.thread = 0;
   const int before = *threads;
   *threads = 1;
-  if (fails(alone)) {
-    ops = alone;
-  } else {
-    *threads = before;
-  }
-  for (size_t part = std::max<size_t>(ops.size() / 2, 1);;) {
-    bool shorter = false;
-    for (size_t at = 0; at < ops.size();) {
-      std::vector<Op> without(ops.begin(), ops.begin() + static_cast<ptrdiff_t>(at));
-      without.insert(without.end(), ops.begin() + static_cast<ptrdiff_t>(std::min(at + part, ops.size())), ops.end());
-      if (!without.empty() && fails(without)) {
-        ops = without;
-        shorter = true;
-      } else {
-        at += part;
-      }
-    }
-    if (part == 1 && !shorter) break;
-    part = std::max<size_t>(part / 2, 1);
-    if (trials > 250) break;
-  }
-  return ops;
+  if (fails(alone)) return Shrink(alone, fails);
+  *threads = before;
+  return Shrink(ops, fails);
 }
 
 void PrintShrunk(const std::vector<Op>& all, size_t executed, int threads) {
   std::vector<Op> ops(all.begin(), all.begin() + static_cast<ptrdiff_t>(std::min(executed, all.size())));
-  ops = Shrink(ops, &threads);
+  ops = ShrinkHere(ops, &threads);
   const Outcome outcome = Run(ops, threads, ops.size(), true);
   printf("shrunk to %zu operations in %d thread%s:\n%s%s", ops.size(), threads, threads == 1 ? "" : "s",
          outcome.program.c_str(), outcome.text.c_str());
