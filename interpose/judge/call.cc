@@ -41,4 +41,10 @@ StackDepot::Node* Call::Stack() {
   return stack_;
 }
 
+StackDepot::Node* Call::StackFor(Kind kind) {
+  StackDepot::Node* node = Stack();
+  if (node == nullptr || kind == node->kind) return node;
+  return runtime_.depot().Put(verb_, kind, node->pcs, node->depth);
+}
+
 }  // namespace rdmacheck

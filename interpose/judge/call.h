@@ -32,6 +32,8 @@ class Call {
   int32_t tid() const { return self_ == nullptr ? 0 : self_->tid.load(std::memory_order_relaxed); }
   // The stack that leads to this call; taken at the first question. Null when the depot is full.
   StackDepot::Node* Stack();
+  // The same stack as the birthplace of a kind: a call that brings several (an event and its id) counts them apart.
+  StackDepot::Node* StackFor(Kind kind);
   uint32_t StackId() {
     StackDepot::Node* node = Stack();
     return node == nullptr ? 0 : node->id;

@@ -131,7 +131,7 @@ void EndCreate(Call& call, Kind kind, uintptr_t handle, const Numbers& numbers, 
     if (IsShortage(error) && !call.ignored()) SayCreateFailed(call, kind, error);
     return;
   }
-  StackDepot::Node* stack = call.Stack();
+  StackDepot::Node* stack = call.StackFor(kind);
   if (stack != nullptr) stack->created.fetch_add(1, std::memory_order_relaxed);
   Birth birth;
   birth.kind = kind;

@@ -251,7 +251,8 @@ void EndDestroy(Call& call, Kind kind, Destruction* destruction, int error) {
   children.erase(std::remove_if(children.begin(), children.end(),
                                 [&](const Record& r) { return r.Has(kIgnored) || r.origin == Origin::kUnknown ||
                                                               r.life == Life::kDying ||
-                                                              (r.kind == Kind::kDmabufFd && !FdIsOpen(r)); }),
+                                                              (r.kind == Kind::kDmabufFd && !FdIsOpen(r)) ||
+                                                              (kind == Kind::kMr && r.kind == Kind::kMw); }),
                  children.end());
   ledger.EndDestroy(slot, true, call.verb(), call.StackId(), call.tid());
   if (was_refused) {

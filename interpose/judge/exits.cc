@@ -2,6 +2,7 @@
 #include "interpose/judge/device_loss.h"
 #include "interpose/judge/judge.h"
 #include "interpose/judge/leaks.h"
+#include "interpose/rdmacm/cm_judge.h"
 #include "interpose/runtime/runtime.h"
 
 namespace rdmacheck {
@@ -58,6 +59,7 @@ void JudgeExit(Runtime& runtime) {
       open.push_back(std::move(record));
     }
   }
+  JudgeQpsLeftAtExit(runtime);
   HardenRefused(runtime, refused, "the process ended");
   if (options.check_at_exit) {
     for (Finding& finding : LeakFindings(runtime, Rule::kDeviceListLeak, severity, lists, nullptr, "", 0)) {

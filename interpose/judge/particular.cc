@@ -40,6 +40,19 @@ void NoteLink(Call& call, Kind child_kind, uintptr_t child, Kind parent_kind, ui
   ledger.Unpin(below.slot);
 }
 
+void NoteBound(Call& call, uintptr_t mw, uintptr_t mr) {
+  Ledger& ledger = call.runtime().ledger();
+  const Found window = ledger.Pin(Kind::kMw, mw);
+  if (window.slot == 0) return;
+  Slot before = 0;
+  for (Slot parent : ledger.Get(window.slot).parents) {
+    if (ledger.Get(parent).kind == Kind::kMr) before = parent;
+  }
+  const Found region = mr == 0 ? Found() : ledger.Pin(Kind::kMr, mr);
+  if (before != 0 || region.slot != 0) ledger.Reparent(window.slot, before, region.slot);
+  ledger.Unpin(window.slot);
+}
+
 void NoteFirstDeviceList(Call& call) {
   Runtime& runtime = call.runtime();
   if (!runtime.disassoc_known()) runtime.SetDisassocDestroy(LibibverbsAllowsDisassociation());

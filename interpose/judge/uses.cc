@@ -1,4 +1,6 @@
 // Rules about using: any tracked verb that neither makes nor ends an object, given a handle that cannot be right.
+#include <errno.h>
+
 #include "interpose/judge/faults.h"
 #include "interpose/judge/judge.h"
 #include "interpose/runtime/runtime.h"
@@ -25,6 +27,7 @@ bool BeginUse(Call& call, const Arguments& arguments) {
 }
 
 void EndUse(Call& call, const Arguments& arguments, int error) {
+  if (error == EOPNOTSUPP) return;  // a question about the device, not a step that went wrong
   Ledger& ledger = call.runtime().ledger();
   for (const Argument& argument : arguments) {
     if (argument.handle == 0) continue;

@@ -7,8 +7,8 @@ namespace rdmacheck {
 namespace {
 
 // Return addresses differ in their low bits; a multiply and a rotate a frame spread them well enough for a chain.
-uint64_t HashOf(const char* verb, void* const* pcs, size_t depth) {
-  uint64_t h = reinterpret_cast<uintptr_t>(verb) * 0x9E3779B97F4A7C15u;
+uint64_t HashOf(const char* verb, Kind kind, void* const* pcs, size_t depth) {
+  uint64_t h = (reinterpret_cast<uintptr_t>(verb) ^ static_cast<uintptr_t>(kind)) * 0x9E3779B97F4A7C15u;
   for (size_t i = 0; i < depth; ++i) {
     h = (h ^ reinterpret_cast<uintptr_t>(pcs[i])) * 0xD6E8FEB86659FD93u;
     h ^= h >> 29;
@@ -17,9 +17,9 @@ uint64_t HashOf(const char* verb, void* const* pcs, size_t depth) {
 }
 
 StackDepot::Node* Search(StackDepot::Node* from, const StackDepot::Node* until, uint64_t hash, const char* verb,
-                         void* const* pcs, size_t depth) {
+                         Kind kind, void* const* pcs, size_t depth) {
   for (; from != until; from = from->next) {
-    if (from->hash == hash && from->depth == depth && from->verb == verb &&
+    if (from->hash == hash && from->depth == depth && from->verb == verb && from->kind == kind &&
         memcmp(from->pcs, pcs, depth * sizeof(void*)) == 0) {
       return from;
     }
@@ -30,10 +30,10 @@ StackDepot::Node* Search(StackDepot::Node* from, const StackDepot::Node* until, 
 }  // namespace
 
 StackDepot::Node* StackDepot::Put(const char* verb, Kind kind, void* const* pcs, size_t depth) {
-  const uint64_t hash = HashOf(verb, pcs, depth);
+  const uint64_t hash = HashOf(verb, kind, pcs, depth);
   std::atomic<Node*>& bucket = buckets_[(hash ^ (hash >> 32)) & (kBuckets - 1)];
   Node* head = bucket.load(std::memory_order_acquire);
-  if (Node* known = Search(head, nullptr, hash, verb, pcs, depth)) return known;
+  if (Node* known = Search(head, nullptr, hash, verb, kind, pcs, depth)) return known;
 
   const uint32_t id = next_id_.load(std::memory_order_relaxed) < kMaxStacks
                           ? next_id_.fetch_add(1, std::memory_order_relaxed)
@@ -71,7 +71,7 @@ StackDepot::Node* StackDepot::Put(const char* verb, Kind kind, void* const* pcs,
     node->next = head;
     if (bucket.compare_exchange_weak(head, node, std::memory_order_acq_rel)) return node;
     // Somebody pushed first; it may have been this very stack. Our id then stays unused.
-    if (Node* known = Search(head, seen, hash, verb, pcs, depth)) return known;
+    if (Node* known = Search(head, seen, hash, verb, kind, pcs, depth)) return known;
     seen = head;
   }
 }

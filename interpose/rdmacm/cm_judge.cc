@@ -11,6 +11,23 @@
 namespace rdmacheck {
 namespace {
 
+struct QpLeft {
+  Slot slot;
+  Serial serial;
+  Finding finding;
+};
+Mutex left_mutex;
+// Never destroyed: the last report comes after the destructors of globals.
+std::vector<QpLeft>& qps_left ABSL_GUARDED_BY(left_mutex) = *new std::vector<QpLeft>;
+
+void DropDestroyed(Runtime& runtime) ABSL_EXCLUSIVE_LOCKS_REQUIRED(left_mutex) {
+  auto gone = [&runtime](const QpLeft& qp) {
+    const Record now = runtime.ledger().Get(qp.slot);
+    return now.serial != qp.serial || (now.life != Life::kLive && now.life != Life::kDying);
+  };
+  qps_left->erase(std::remove_if(qps_left->begin(), qps_left->end(), gone), qps_left->end());
+}
+
 std::vector<Record> ChildrenOfKind(Ledger& ledger, Slot slot, std::initializer_list<Kind> kinds) {
   std::vector<Record> children;
   if (!ledger.HasChildren(slot)) return children;
@@ -139,12 +156,33 @@ void JudgeCmId(Call& call, Slot id, bool qp_left) {
   if (!qp_left) return;
   const std::vector<Record> queues = ChildrenOfKind(ledger, id, {Kind::kQp, Kind::kSrq});
   if (queues.empty()) return;
-  std::vector<Record> left = ChildrenOfKind(ledger, id, {Kind::kQp, Kind::kSrq, Kind::kCq, Kind::kCompChannel});
+  const std::vector<Record> left = ChildrenOfKind(ledger, id, {Kind::kQp, Kind::kSrq, Kind::kCq, Kind::kCompChannel});
   Finding finding = FindingOf(Rule::kCmQpLeft, call,
                               std::string(call.verb()) + " of " + Mention(Describe(runtime, record)) + " while its " +
-                                  Mention(Describe(runtime, queues[0])) + " is alive; nobody can reach it afterwards");
+                                  Mention(Describe(runtime, queues[0])) + " was alive; it was never destroyed");
   Describe(runtime, &finding, record, left, Role::kChild);
-  runtime.reporter().Say(std::move(finding));
+  MutexLock lock(&left_mutex);
+  // Those that were destroyed after all are let go now and then, so that a long life of such ids costs nothing.
+  if (qps_left == nullptr) qps_left = new std::vector<QpLeft>;
+  if (qps_left->size() >= 64) DropDestroyed(runtime);
+  qps_left->push_back({queues[0].slot, queues[0].serial, std::move(finding)});
+}
+
+void JudgeQpsLeftAtExit(Runtime& runtime) {
+  std::vector<QpLeft> left;
+  {
+    MutexLock lock(&left_mutex);
+    if (qps_left == nullptr) return;
+    DropDestroyed(runtime);
+    left.swap(*qps_left);
+  }
+  for (QpLeft& qp : left) runtime.reporter().Say(std::move(qp.finding));
+}
+
+void CmForkChild() {
+  // What the parent found is the parent's; the list may be half written and is left as it lies.
+  left_mutex.Renew();
+  qps_left = nullptr;
 }
 
 void JudgeCmChannel(Call& call, Slot channel) {

@@ -18,9 +18,12 @@ void NoteCmBelongings(Call& call, uintptr_t id, const CmBelongings& belongings);
 // The event just taken. `waits`: the id whose destroy waits for its ack (the listening one for a connection request).
 void NoteCmEvent(Call& call, uintptr_t event, uintptr_t id, uintptr_t waits, uintptr_t channel, int type, int status);
 
-// Before rdma_destroy_id, rdma_destroy_ep or rdma_migrate_id: cm-unacked-event, self-deadlock; and cm-qp-left, where
-// `qp_left` asks for it.
+// Before rdma_destroy_id, rdma_destroy_ep or rdma_migrate_id: cm-unacked-event, self-deadlock; and where `qp_left` asks
+// for it, a QP that stays is remembered for cm-qp-left. Whether it was left is known only later: a program that kept the
+// pointer may call ibv_destroy_qp afterwards, as rdma-core's own rping does.
 void JudgeCmId(Call& call, Slot id, bool qp_left);
+void JudgeQpsLeftAtExit(Runtime& runtime);
+void CmForkChild();
 // Before rdma_destroy_event_channel: cm-id-leak, cm-unacked-event.
 void JudgeCmChannel(Call& call, Slot channel);
 void NoteCmMigrated(Call& call, uintptr_t id, uintptr_t channel);

@@ -15,6 +15,7 @@
 #include "interpose/judge/event_rules.h"
 #include "interpose/judge/faults.h"
 #include "interpose/judge/judge.h"
+#include "interpose/rdmacm/cm_judge.h"
 #include "interpose/runtime/runtime.h"
 
 namespace rdmacheck {
@@ -50,6 +51,7 @@ void InChild() {
   Runtime* runtime = Runtime::IfMade();
   if (runtime == nullptr) return;
   EventRulesForkChild();
+  CmForkChild();
   runtime->ForkChild();
 }
 

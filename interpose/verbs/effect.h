@@ -400,6 +400,15 @@ struct BindsMw : Uses<Arg<0>, Arg<1>> {  // (qp, mw, ibv_mw_bind*)
     }
     return BeginUse(call, arguments);
   }
+  // The binding is posted: it is done when its completion says so, and an invalidation by a work request goes past us.
+  // So it explains a refused dereg, and accuses nobody.
+  template <class Args>
+  static void After(Call& call, State& state, const Args& args, int result) {
+    Uses<Arg<0>, Arg<1>>::After(call, state, args, result);
+    const ibv_mw_bind* bind = std::get<2>(args);
+    if (result != 0 || bind == nullptr) return;
+    NoteBound(call, HandleOf(std::get<1>(args)), bind->bind_info.length == 0 ? 0 : HandleOf(bind->bind_info.mr));
+  }
 };
 
 // There is no detach: the counter is let go by the QP's destroy, so the QP hangs on it.
