@@ -1,6 +1,7 @@
 #include "interpose/rdmacm/cm_judge.h"
 
 #include <algorithm>
+#include <new>
 
 #include "interpose/judge/leaks.h"
 #include "interpose/judge/objects.h"
@@ -25,8 +26,11 @@ void DropDestroyed(Runtime& runtime) ABSL_EXCLUSIVE_LOCKS_REQUIRED(left_mutex) {
     const Record now = runtime.ledger().Get(qp.slot);
     return now.serial != qp.serial || (now.life != Life::kLive && now.life != Life::kDying);
   };
-  qps_left->erase(std::remove_if(qps_left->begin(), qps_left->end(), gone), qps_left->end());
+  qps_left.erase(std::remove_if(qps_left.begin(), qps_left.end(), gone), qps_left.end());
 }
+
+// In a forked child: what the parent found is its own to tell; the list may be half written, and is left as it lies.
+void ForgetQpsLeft() ABSL_NO_THREAD_SAFETY_ANALYSIS { new (&qps_left) std::vector<QpLeft>; }
 
 std::vector<Record> ChildrenOfKind(Ledger& ledger, Slot slot, std::initializer_list<Kind> kinds) {
   std::vector<Record> children;
@@ -163,26 +167,23 @@ void JudgeCmId(Call& call, Slot id, bool qp_left) {
   Describe(runtime, &finding, record, left, Role::kChild);
   MutexLock lock(&left_mutex);
   // Those that were destroyed after all are let go now and then, so that a long life of such ids costs nothing.
-  if (qps_left == nullptr) qps_left = new std::vector<QpLeft>;
-  if (qps_left->size() >= 64) DropDestroyed(runtime);
-  qps_left->push_back({queues[0].slot, queues[0].serial, std::move(finding)});
+  if (qps_left.size() >= 64) DropDestroyed(runtime);
+  qps_left.push_back({queues[0].slot, queues[0].serial, std::move(finding)});
 }
 
 void JudgeQpsLeftAtExit(Runtime& runtime) {
   std::vector<QpLeft> left;
   {
     MutexLock lock(&left_mutex);
-    if (qps_left == nullptr) return;
     DropDestroyed(runtime);
-    left.swap(*qps_left);
+    left.swap(qps_left);
   }
   for (QpLeft& qp : left) runtime.reporter().Say(std::move(qp.finding));
 }
 
 void CmForkChild() {
-  // What the parent found is the parent's; the list may be half written and is left as it lies.
   left_mutex.Renew();
-  qps_left = nullptr;
+  ForgetQpsLeft();
 }
 
 void JudgeCmChannel(Call& call, Slot channel) {
