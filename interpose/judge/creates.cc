@@ -56,7 +56,8 @@ void SayCreateFailed(Call& call, Kind kind, int error) {
     finding.groups.push_back(std::move(line));
     if (finding.groups.size() == 20) break;
   }
-  if (of_kind < 100) finding.hints.push_back("that is little: the shortage is likely outside this process");
+  // The limit on descriptors is the process's own.
+  if (of_kind < 100 && error != EMFILE) finding.hints.push_back("that is little: the shortage is likely outside this process");
   finding.bytes = bytes;
   runtime.reporter().Say(std::move(finding));
 }

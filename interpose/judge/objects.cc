@@ -196,6 +196,8 @@ Finding FindingAtExit(Rule rule, std::string message) {
   return finding;
 }
 
+uint32_t ExportedVerbs() { return kExportedVerbs; }
+
 void FillReport(Runtime& runtime, Report* report) {
   const std::vector<Record> all = runtime.ledger().All();
   struct Count {

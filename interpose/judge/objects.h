@@ -41,6 +41,7 @@ std::vector<std::vector<Record>> GroupByStack(const std::vector<Record>& records
 Finding FindingOf(Rule rule, Call& call, std::string message);
 Finding FindingAtExit(Rule rule, std::string message);
 
+uint32_t ExportedVerbs();  // how many functions the library stands before
 void FillReport(Runtime& runtime, Report* report);
 
 }  // namespace rdmacheck

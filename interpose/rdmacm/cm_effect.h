@@ -20,6 +20,12 @@ struct CmEffect {
 template <Kind kKind>
 struct CmCreates : Creates<kKind, Under<>> {
   static constexpr bool kCm = true;
+  // Said again here, where the NumbersOf of librdmacm's own types is known.
+  template <class Args, class T>
+  static void After(Call& call, typename Creates<kKind, Under<>>::State& state, const Args&, T* object) {
+    EndCreate(call, kKind, HandleOf(object), object == nullptr ? Numbers() : NumbersOf(object), Origin::kCreated,
+              object == nullptr ? ErrorOfNull() : 0, &state.pins);
+  }
 };
 
 template <Kind kKind>

@@ -36,7 +36,9 @@ Runtime::Runtime() {
     const StartInfo info = DescribeLibraries();
     reporter().Tell("version " RDMACHECK_VERSION ", libibverbs " +
                     (info.libibverbs.empty() ? std::string("not loaded") : info.libibverbs) +
-                    (info.librdmacm.empty() ? std::string() : ", librdmacm " + info.librdmacm));
+                    (info.librdmacm.empty() ? std::string() : ", librdmacm " + info.librdmacm) + ", " +
+                    std::to_string(ExportedVerbs()) + " exported verbs hooked");
+    reporter().Tell("not watched: post_send, post_recv, poll_cq, req_notify_cq and other data-path calls");
   }
 }
 

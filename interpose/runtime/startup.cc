@@ -30,6 +30,11 @@ void AtExit(int status, void*) {
   // A forked child that called no verb has nothing to say, and must not replace its parent's report.
   if (runtime->forked() && !reporter.anything()) return;
   const bool change = status == 0 && exitcode != 0 && reporter.errors() > 0;
+  if (runtime->options().verbosity >= 1) {
+    reporter.Tell("hooked: " + std::to_string(runtime->hooks_slots.load()) + " slots of contexts, " +
+                  std::to_string(runtime->hooks_dlsym.load()) + " look-ups by dlsym");
+    for (const std::string& sentence : runtime->UnwatchedSentences()) reporter.Tell("not watched: " + sentence);
+  }
   reporter.Summarize();
   reporter.WriteJson(true, change ? exitcode : status);
   if (!change) return;
