@@ -1,7 +1,6 @@
 #include "interpose/ledger/stack_depot.h"
 
 #include <atomic>
-#include <memory>
 #include <set>
 #include <thread>
 #include <vector>
@@ -25,8 +24,15 @@ class StackDepotTest : public testing::Test {
     return depot->Put(verb, kind, frames.data(), frames.size());
   }
 
-  ModuleTable modules;
-  std::unique_ptr<StackDepot> depot = std::make_unique<StackDepot>(&modules);
+  // A depot lives as long as the process and frees nothing; kept here where a leak checker finds it.
+  static StackDepot* NewDepot() {
+    static auto& modules = *new ModuleTable;
+    static auto& depots = *new std::vector<StackDepot*>;
+    depots.push_back(new StackDepot(&modules));
+    return depots.back();
+  }
+
+  StackDepot* const depot = NewDepot();
 };
 
 TEST_F(StackDepotTest, OneStackHasOneId) {

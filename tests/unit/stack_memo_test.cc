@@ -1,7 +1,6 @@
 #include "interpose/ledger/stack_memo.h"
 
 #include <cstring>
-#include <memory>
 #include <random>
 #include <thread>
 #include <vector>
@@ -15,7 +14,7 @@ const char* const kVerb = "ibv_reg_mr";
 
 struct Bed {
   ModuleTable modules;
-  std::unique_ptr<StackDepot> depot = std::make_unique<StackDepot>(&modules);
+  StackDepot depot{&modules};
   StackMemo memo;
   uint64_t recalled = 0, walked = 0, wrong = 0;
 };
@@ -35,7 +34,7 @@ __attribute__((noinline)) void Hook(Bed* bed) {
     return;
   }
   ++bed->walked;
-  StackDepot::Node* node = bed->depot->Put(kVerb, Kind::kMr, pcs, depth);
+  StackDepot::Node* node = bed->depot.Put(kVerb, Kind::kMr, pcs, depth);
   if (node != nullptr) bed->memo.Note(point, kVerb, node);
 }
 
@@ -68,7 +67,14 @@ class StackMemoTest : public testing::Test {
     CallPoint point;
     if (!FindCallPoint(__builtin_return_address(0), &point)) GTEST_SKIP() << "stacks cannot be recalled in this build";
   }
-  Bed bed;
+  // Depots and memos live as long as the process and free nothing; kept here where a leak checker finds them.
+  static Bed& NewBed() {
+    static auto& beds = *new std::vector<Bed*>;
+    beds.push_back(new Bed);
+    return *beds.back();
+  }
+
+  Bed& bed = NewBed();
 };
 
 TEST_F(StackMemoTest, AStackThatComesOftenIsRecalled) {
