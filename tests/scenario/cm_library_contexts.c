@@ -5,8 +5,10 @@
 //
 // RUN: on=device options="verbosity=1" exit=0
 // EXPECT: TOLD version
+// EXPECT: TOLD not watched: post_send
 // EXPECT: NOTE open-at-exit: held by a library for its own life: {{\d}} objects (
 // EXPECT: holder context #
+// EXPECT: TOLD hooked: {{\d+}} slots of contexts
 // LINK: rdmacm
 #include "cm_scenario.h"
 
