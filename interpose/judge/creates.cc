@@ -73,6 +73,7 @@ Found Adopt(Call& call, Kind kind, uintptr_t handle) {
   Slot parents[1] = {0};
   if (kind == Kind::kContext) {
     call.runtime().Unwatched("a context that was opened where rdmacheck does not look: its inline verbs are not seen");
+    call.runtime().TellOnce("a context was opened where rdmacheck does not look; its inline verbs are not watched");
   } else if (const ptrdiff_t offset = ContextOffsetOf(kind); offset >= 0) {
     const uintptr_t context = *reinterpret_cast<const uintptr_t*>(handle + static_cast<uintptr_t>(offset));
     Found found = context == 0 ? Found() : ledger.Pin(Kind::kContext, context);

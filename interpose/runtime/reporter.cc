@@ -266,13 +266,37 @@ void Reporter::HaltIfAsked(bool error) {
   abort();
 }
 
-void Reporter::Summarize() {
+void Reporter::Summarize(bool growth) {
   QuietScope quiet;
   MutexLock lock(&mutex_);
-  const std::string summary = SummaryLine(findings_);
-  if (summary.empty() || summary == last_summary_) return;
+  std::string summary = SummaryLine(findings_);
+  if (summary.empty()) return;
+  if (growth) summary = WithGrowthLocked(std::move(summary));
+  if (summary == last_summary_) return;
   last_summary_ = summary;
   sink_.WriteText(summary);
+}
+
+// "…; growth: 1528 of 1537 qp created at connect_peer peer.c:42 still live" before the end of the line.
+std::string Reporter::WithGrowthLocked(std::string summary) {
+  Report report;
+  fill_(&report);
+  if (report.summary.growth.empty()) return summary;
+  summary.pop_back();
+  ReportFrames frames(depot_, modules_, options_.symbolize);
+  for (const Growth& growth : report.summary.growth) {
+    const std::vector<Frame> stack = frames.get()->FramesOf(growth.stack);
+    summary += "; growth: " + std::to_string(growth.alive) + " of " + std::to_string(growth.created) + " " + growth.kind +
+               " created" + (stack.empty() ? std::string() : " at " + TextOf(stack[0])) + " still live";
+  }
+  return summary + "\n";
+}
+
+std::vector<std::string> Reporter::UnmatchedSuppressions() {
+  MutexLock lock(&mutex_);
+  std::vector<std::string> lines;
+  for (const Suppression* row : suppressions_.Unmatched()) lines.push_back(row->where + " " + row->Line());
+  return lines;
 }
 
 Report Reporter::BuildLocked(bool ended, int exit_status) {

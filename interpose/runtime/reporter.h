@@ -43,8 +43,9 @@ class Reporter {
 
   void Tell(const std::string& sentence) { sink_.Tell(sentence); }
 
-  // SUMMARY, if anything was found since the last one.
-  void Summarize();
+  // SUMMARY, if anything was found since the last one. `growth`: also the stacks that hold most of what is alive.
+  void Summarize(bool growth = false);
+  std::vector<std::string> UnmatchedSuppressions();  // of the user's file, as FILE:LINE RULE:PATTERN
   // Replaces the JSON report, if there is to be one.
   void WriteJson(bool ended, int exit_status);
   int WriteSnapshot(const std::string& path);  // a path as given, no patterns; 0, or an errno value that was told
@@ -60,6 +61,7 @@ class Reporter {
   };
   Report BuildLocked(bool ended, int exit_status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Suppress(Finding* finding, FrameSource* frames) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::string WithGrowthLocked(std::string summary) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   uint64_t ErrorsLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void HaltIfAsked(bool error);
 

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "interpose/hooks/bypass.h"
 #include "interpose/judge/event_rules.h"
 #include "interpose/judge/faults.h"
 #include "interpose/judge/judge.h"
@@ -30,12 +31,18 @@ void AtExit(int status, void*) {
   // A forked child that called no verb has nothing to say, and must not replace its parent's report.
   if (runtime->forked() && !reporter.anything()) return;
   const bool change = status == 0 && exitcode != 0 && reporter.errors() > 0;
+  if (runtime->options().verbosity >= 1 || reporter.sink().has_json()) {
+    for (const std::string& sentence : CallersThatBypass()) runtime->Unwatched(sentence);
+  }
   if (runtime->options().verbosity >= 1) {
+    for (const std::string& line : reporter.UnmatchedSuppressions()) {
+      reporter.Tell("suppression " + line + " matched nothing");
+    }
     reporter.Tell("hooked: " + std::to_string(runtime->hooks_slots.load()) + " slots of contexts, " +
                   std::to_string(runtime->hooks_dlsym.load()) + " look-ups by dlsym");
     for (const std::string& sentence : runtime->UnwatchedSentences()) reporter.Tell("not watched: " + sentence);
   }
-  reporter.Summarize();
+  reporter.Summarize(true);
   reporter.WriteJson(true, change ? exitcode : status);
   if (!change) return;
   fflush(nullptr);
