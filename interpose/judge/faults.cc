@@ -153,6 +153,13 @@ bool IsStillDead(const DeadRecord& dead) {
   // The memory may be another kind's by now: then nothing in it says that the dead one lives again.
   for (size_t kind = 1; kind < kKindCount; ++kind) {
     if (runtime.ledger().Find(static_cast<Kind>(kind), dead.object.handle).standing == Standing::kLive) return true;
+    // Or it was, and what that one left behind still lies there.
+    DeadRecord later;
+    if (FamilyOf(static_cast<Kind>(kind)) != FamilyOf(dead.object.kind) &&
+        runtime.ledger().FindDead(static_cast<Kind>(kind), dead.object.handle, &later) &&
+        later.object.serial > dead.object.serial) {
+      return true;
+    }
   }
   // A living object of this kind begins with a context that lives, and bears another number than the dead one.
   if (runtime.ledger().Find(Kind::kContext, context).standing != Standing::kLive) return true;
