@@ -3,7 +3,10 @@
  * With RTLD_DEFAULT and RTLD_NEXT the answer depends on who asks: the C library looks at the return address. So those
  * questions must reach it by a jump, not a call: the last statement of each function is a tail call with the same
  * arguments, and this file is always built with sibling calls optimised (tests/scenario/dlsym_next.c would notice).
- * A handle of its own says everything, so there the answer can be looked at. */
+ * A handle of its own says everything, so there the answer can be looked at.
+ *
+ * Who asks may be a sanitizer's runtime that is preparing itself: until a name is known to be one of ours, nothing is
+ * called but what is in elf_lookup.cc. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stddef.h>
@@ -16,6 +19,26 @@ void* rdmacheck_real_dlvsym(void);
 typedef void* (*dlsym_function)(void*, const char*);
 typedef void* (*dlvsym_function)(void*, const char*, const char*);
 
+static int begins_with(const char* text, const char* head) {
+  for (; *head != 0; ++text, ++head) {
+    if (*text != *head) return 0;
+  }
+  return 1;
+}
+
+/* Nearly every question is about something else. */
+static int may_be_ours(const char* name) {
+  if (name == NULL) return 0;
+  if (begins_with(name, "ibv_") || begins_with(name, "rdma_") || begins_with(name, "rsocket") ||
+      begins_with(name, "raccept") || begins_with(name, "rclose")) {
+    return 1;
+  }
+  for (; *name != 0; ++name) {
+    if (begins_with(name, "dv_")) return 1; /* the vendors' mlx5dv_ and the like */
+  }
+  return 0;
+}
+
 /* Asked with a name nobody has, so that dlerror() speaks as it would without us. */
 static void* nothing(const char* name, const char* version) {
   if (version != NULL) return ((dlvsym_function)rdmacheck_real_dlvsym())(RTLD_NEXT, name, version);
@@ -26,19 +49,19 @@ static void* of_handle(void* handle, const char* name, const char* version) __at
 static void* of_handle(void* handle, const char* name, const char* version) {
   void* real = version != NULL ? ((dlvsym_function)rdmacheck_real_dlvsym())(handle, name, version)
                                : ((dlsym_function)rdmacheck_real_dlsym())(handle, name);
-  if (real == NULL) return NULL;
+  if (real == NULL || !may_be_ours(name)) return real;
   return rdmacheck_redirect(handle, name, version, real);
 }
 
 __attribute__((visibility("default"), used)) void* rdmacheck_dlsym(void* handle, const char* name) {
   if (handle != RTLD_DEFAULT && handle != RTLD_NEXT) return of_handle(handle, name, NULL);
-  if (rdmacheck_is_missing(name, NULL)) return nothing(name, NULL);
+  if (may_be_ours(name) && rdmacheck_is_missing(name, NULL)) return nothing(name, NULL);
   return ((dlsym_function)rdmacheck_real_dlsym())(handle, name);
 }
 
 __attribute__((visibility("default"), used)) void* rdmacheck_dlvsym(void* handle, const char* name, const char* version) {
   if (handle != RTLD_DEFAULT && handle != RTLD_NEXT) return of_handle(handle, name, version);
-  if (rdmacheck_is_missing(name, version)) return nothing(name, version);
+  if (may_be_ours(name) && rdmacheck_is_missing(name, version)) return nothing(name, version);
   return ((dlvsym_function)rdmacheck_real_dlvsym())(handle, name, version);
 }
 

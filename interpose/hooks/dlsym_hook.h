@@ -6,6 +6,4 @@ extern "C" {
 int rdmacheck_is_missing(const char* name, const char* version);
 // A real handle: what the program gets, given what the real function answered.
 void* rdmacheck_redirect(void* handle, const char* name, const char* version, void* real);
-void* rdmacheck_real_dlsym(void);
-void* rdmacheck_real_dlvsym(void);
 }

@@ -1,10 +1,18 @@
-// Finds a function in a loaded library by reading its symbol table: the way to the real dlsym and dlvsym, which cannot
-// be asked of dlsym once that name is ours.
+// The real dlsym and dlvsym, found by reading the C library's symbol table: they cannot be asked of dlsym once that name is
+// ours. May be called before any constructor has run, from another library's preparations.
 #pragma once
 
 namespace rdmacheck {
 
-// The default version of `name` in the first loaded file whose name begins with `file` ("libc.so."); null if none.
-void* FindInLoadedFile(const char* file, const char* name);
+using DlsymFunction = void* (*)(void* handle, const char* name);
+using DlvsymFunction = void* (*)(void* handle, const char* name, const char* version);
+// Those behind ours: the C library's, or another interposer's.
+DlsymFunction RealDlsym();
+DlvsymFunction RealDlvsym();
 
 }  // namespace rdmacheck
+
+extern "C" {
+void* rdmacheck_real_dlsym(void);
+void* rdmacheck_real_dlvsym(void);
+}

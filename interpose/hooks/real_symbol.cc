@@ -7,17 +7,10 @@
 #include <cstring>
 
 #include "interpose/hooks/disassoc.h"
-#include "interpose/hooks/elf_lookup.h"
 #include "interpose/runtime/runtime.h"
 
 namespace rdmacheck {
 namespace {
-
-// Before glibc 2.34 the two lived in a library of their own.
-void* LibcFunction(const char* name) {
-  void* found = FindInLoadedFile("libc.so.", name);
-  return found != nullptr ? found : FindInLoadedFile("libdl.so.", name);
-}
 
 struct Search {
   const char* soname;
@@ -62,32 +55,6 @@ const char* SonameOf(Library library) {
     case Library::kRdmacm: return "librdmacm.so.1";
   }
   return "";
-}
-
-DlvsymFunction RealDlvsym() {
-  static std::atomic<void*> known{nullptr};
-  void* real = known.load(std::memory_order_acquire);
-  if (real == nullptr) {
-    real = LibcFunction("dlvsym");
-    known.store(real, std::memory_order_release);
-  }
-  return reinterpret_cast<DlvsymFunction>(real);
-}
-
-DlsymFunction RealDlsym() {
-  static std::atomic<void*> known{nullptr};
-  void* real = known.load(std::memory_order_acquire);
-  if (real == nullptr) {
-    real = LibcFunction("dlsym");
-    // Another interposer may stand between us and the C library: chain to it. The look-up is made from this file, so
-    // what is "next" is what comes after us.
-    if (real != nullptr) {
-      void* next = reinterpret_cast<DlsymFunction>(real)(RTLD_NEXT, "dlsym");
-      if (next != nullptr) real = next;
-    }
-    known.store(real, std::memory_order_release);
-  }
-  return reinterpret_cast<DlsymFunction>(real);
 }
 
 void* HandleOfLoaded(Library library) {

@@ -5,17 +5,13 @@
 #include <cstdint>
 #include <string>
 
+#include "interpose/hooks/elf_lookup.h"
+
 namespace rdmacheck {
 
 // The libraries whose functions are watched.
 enum class Library : uint8_t { kIbverbs, kMlx5, kMlx4, kEfa, kHns, kRdmacm };
 const char* SonameOf(Library library);
-
-using DlsymFunction = void* (*)(void* handle, const char* name);
-using DlvsymFunction = void* (*)(void* handle, const char* name, const char* version);
-// Those behind ours: the C library's, or another interposer's.
-DlsymFunction RealDlsym();
-DlvsymFunction RealDlvsym();
 
 // A handle of the library if it is in the process, however it came in (also by an RTLD_LOCAL dlopen); null otherwise.
 // Never loads it.

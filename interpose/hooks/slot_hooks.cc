@@ -102,9 +102,18 @@ bool HasPlaceholder(verbs_context* extended, size_t i) {
   const char* const end = reinterpret_cast<const char*>(extended + 1);
   return extended->sz >= static_cast<size_t>(end - reinterpret_cast<const char*>(PlaceholderOf(extended, i)));
 }
+// What is called is what stood in that older slot, not in the newer one.
+template <class Row, size_t kPlaceholder, class R, class A0, class... A>
+R PlaceholderCall(A0 a0, A... a) {
+  const ContextSlots* slots = FindContextSlots(ContextOf(a0));
+  auto real = reinterpret_cast<R (*)(A0, A...)>(
+      slots == nullptr ? nullptr : slots->placeholders[kPlaceholder].load(std::memory_order_acquire));
+  return Intercept<Row>(real, __builtin_return_address(0), a0, a...);
+}
 void (*FlowHook(size_t i))(void) {
-  return i == 0 ? reinterpret_cast<void (*)(void)>(&HookOf<SlotRow_ibv_create_flow>::Call)
-                : reinterpret_cast<void (*)(void)>(&HookOf<SlotRow_ibv_destroy_flow>::Call);
+  ibv_flow* (*create)(ibv_qp*, ibv_flow_attr*) = &PlaceholderCall<SlotRow_ibv_create_flow, 0, ibv_flow*, ibv_qp*, ibv_flow_attr*>;
+  int (*destroy)(ibv_flow*) = &PlaceholderCall<SlotRow_ibv_destroy_flow, 1, int, ibv_flow*>;
+  return i == 0 ? reinterpret_cast<void (*)(void)>(create) : reinterpret_cast<void (*)(void)>(destroy);
 }
 
 }  // namespace
