@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs scenario programs under the library and compares what it says with what stands in their comments.
 
-    run_scenario.py --library FILE --programs DIR --fake DIR --on fake|device SOURCE...
+    run_scenario.py --library FILE --programs DIR --fake DIR --on fake|device [--sanitizer address|thread] SOURCE...
 
 A line for each scenario; exit status 1 if one differs. A scenario's comments (// or #, at the start of a line):
 
@@ -21,6 +21,10 @@ A line for each scenario; exit status 1 if one differs. A scenario's comments (/
 
 They belong to the RUN before them; before the first RUN, to all. "{{fake}}" or "{{device}}" after the colon: only there.
 Every heading of the report (ERROR, WARNING, NOTE, TOLD) has to be expected: anything else fails the scenario.
+With --sanitizer everything was built with it (scripts/test-sanitizers). Its runtime is loaded before the library, and a
+report of it that blames the library fails the scenario; what it says of the program or the stand-in does not, for some
+scenarios are about such faults. A line "SANITIZER: WHY" in a source: only such reports are looked at there, because with a
+sanitizer in the process the program cannot do what it expects.
 Normalised: "==PID==ERROR: rdmacheck: RULE: ..." reads "ERROR RULE: ...", "==PID==rdmacheck: ..." reads "TOLD ...".
 """
 import argparse
@@ -40,6 +44,12 @@ except ImportError:  # the guest's or a bare machine's Python may lack it; tests
     jsonschema = None
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+# Where a program or the stand-in is at fault on purpose, the runtime reports it and goes on.
+SANITIZERS = {
+    "address": ("libasan.so", "ASAN_OPTIONS", "detect_leaks=0:handle_segv=0:handle_abort=0:allocator_may_return_null=1"),
+    "thread": ("libtsan.so", "TSAN_OPTIONS", "die_after_fork=0:report_thread_leaks=0:report_signal_unsafe=0:exitcode=0"
+                                             ":handle_segv=0:handle_abort=0:second_deadlock_stack=1"),
+}
 LEAKS = ("leak-at-close", "open-at-exit", "device-list-leak")
 DIRECTIVE = re.compile(r"^\s*(?://|#)\s*(RUN:|EXPECT(?:-ALSO|-NOT|-OUT|-JSON|-FILES)?:|EXPECT-NOTHING|SAME-OUTPUT)\s*(.*?)\s*$")
 
@@ -205,15 +215,50 @@ def check_invariants(document, options, source):
             raise Differs(f"JSON: {finding['message']}: no function and line in {frame}")
 
 
-def environment_of(run, args, preload):
+def blames(frames, library):
+    """Is the library where it happened, once the runtime's own functions are left out?"""
+    for frame in frames:
+        if re.search(r"lib[atu]+san\.so|sanitizer_common|/libsanitizer/", frame):
+            continue
+        return library.name in frame or f"{ROOT}/interpose/" in frame or f"{ROOT}/report/" in frame
+    return False
+
+
+def check_sanitizer(folder, library):
+    """Fails if a report of the sanitizer blames the library."""
+    for file in sorted(folder.glob("sanitizer.*")):
+        text = file.read_text("utf-8", "replace")
+        # ThreadSanitizer draws a line round each report, AddressSanitizer ends the process after one.
+        for report in re.split(r"^={18}$", text, flags=re.M):
+            if not re.search(r"(ERROR|WARNING): \w+Sanitizer|\w+Sanitizer:DEADLYSIGNAL|FATAL: \w+Sanitizer|CHECK failed", report):
+                continue
+            # The stacks of what happened come first; who made the thread, or the memory, is no fault of theirs.
+            stacks = []
+            for block in re.split(r"\n\s*\n|\n(?=\S)", report):
+                heading = re.match(r"\s*(?!#)(.*)", block).group(1)
+                frames = re.findall(r"^\s+#\d+ .*$", block, re.M)
+                if frames and not re.search(r"created|allocated|freed|Location|Mutex", heading):
+                    stacks.append(frames)
+            if not stacks or any(blames(frames, library) for frames in stacks):
+                raise Differs(f"the sanitizer reports\n{report}")
+
+
+def environment_of(run, args, preload, program, folder):
     keep = ("PATH", "HOME", "TMPDIR", "LANG", "LSAN_OPTIONS", "ASAN_OPTIONS", "TSAN_OPTIONS")
     env = {name: os.environ[name] for name in keep if name in os.environ}
     env.update(word.split("=", 1) for word in shlex.split(run.env))
     env["SCENARIO_PROGRAMS"] = str(args.programs)
+    if args.sanitizer:
+        _, name, value = SANITIZERS[args.sanitizer]
+        env[name] = ":".join(filter(None, [env.get(name), value, f"log_path={folder}/sanitizer"]))
     if args.on == "fake":
         env["LD_LIBRARY_PATH"] = f"{args.fake}/{run.lib}"
+    # A program that was built with it has the runtime anyway, but python3 has not, and it wants to come first.
     if preload:
-        env["LD_PRELOAD"] = " ".join(filter(None, [os.environ.get("SCENARIO_PRELOAD", ""), str(args.library)]))
+        first = os.environ.get("SCENARIO_PRELOAD", "")
+        env["LD_PRELOAD"] = " ".join(filter(None, [args.runtime, first, str(args.library)]))
+    elif args.runtime:
+        env["LD_PRELOAD"] = args.runtime
     return env
 
 
@@ -249,7 +294,7 @@ def run_one(run, source, marks, args):
         log = folder / "report.txt"
         options = run.options.replace("@DIR@", str(folder))
         full = f"json_path={folder}/%p.json:" + (f"log_path={log}:" if run.log == "file" else "") + options
-        env = environment_of(run, args, True)
+        env = environment_of(run, args, True, program, folder)
         env["RDMACHECK_OPTIONS"] = full.rstrip(":")
         status, out, err, pid = start(run, program, env, folder)
         report = log.read_text("utf-8", "replace") if log.exists() else ""
@@ -263,11 +308,15 @@ def run_one(run, source, marks, args):
         for file in folder.rglob("*.json"):
             # Each document must be whole, whenever the process died.
             documents[file.stem] = json.loads(file.read_text("utf-8"))
+        if args.sanitizer:
+            check_sanitizer(folder, args.library)
+            if args.only_reports:
+                return
         everything = f"status {status}\n--- report\n" + "\n".join(lines) + f"\n--- stdout\n{out}--- stderr\n{err}"
         try:
             compare(run, source, marks, status, lines, out, documents, pid, options)
             if any(what == "SAME-OUTPUT" for what, _, _ in run.checks):
-                bare_status, bare_out, bare_err, _ = start(run, program, environment_of(run, args, False), folder)
+                bare_status, bare_out, bare_err, _ = start(run, program, environment_of(run, args, False, program, folder), folder)
                 wanted = 0 if run.exit == "23" else int(run.exit)
                 if bare_out != out or bare_status != wanted:
                     raise Differs(f"without the library: status {bare_status}, not {wanted}, and it prints\n{bare_out}{bare_err}")
@@ -334,17 +383,23 @@ def main():
     parser.add_argument("--programs", type=pathlib.Path, required=True)
     parser.add_argument("--fake", type=pathlib.Path, required=True)
     parser.add_argument("--on", choices=("fake", "device"), required=True)
+    parser.add_argument("--sanitizer", choices=SANITIZERS)
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("sources", nargs="+", type=pathlib.Path)
     args = parser.parse_args()
     for name in ("library", "programs", "fake"):
         setattr(args, name, getattr(args, name).resolve())
+    args.runtime = args.only_reports = ""
+    if args.sanitizer:
+        compiler = ["gcc", f"-print-file-name={SANITIZERS[args.sanitizer][0]}"]
+        args.runtime = subprocess.run(compiler, capture_output=True, text=True, check=True).stdout.strip()
     failed = ran = 0
     for source in args.sources:
         source = source.resolve()
         name = f"scenario.{args.on}.{source.stem}"
         try:
-            runs, marks, _ = parse(source, args.on)
+            runs, marks, text = parse(source, args.on)
+            args.only_reports = args.sanitizer and re.search(r"^(?://|#) SANITIZER: ", text, re.M)
             if not runs and len(args.sources) == 1:
                 raise Differs(f"no RUN on={args.on}")
             for run in runs:
