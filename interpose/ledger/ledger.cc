@@ -561,11 +561,11 @@ EventCount Ledger::EventsOf(Slot slot) const {
 }
 
 void Ledger::ForkPrepare() {
-  for (uint32_t s = 0; s < kShards; ++s) shards_[s].mutex.Lock();
+  for (uint32_t s = 0; s < kShards; ++s) shards_[s].mutex.Freeze();
 }
 
 void Ledger::ForkParent() {
-  for (uint32_t s = 0; s < kShards; ++s) shards_[s].mutex.Unlock();
+  for (uint32_t s = 0; s < kShards; ++s) shards_[s].mutex.Thaw();
 }
 
 void Ledger::ForkChild() {

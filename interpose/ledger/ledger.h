@@ -93,8 +93,8 @@ class Ledger {
   Serial last_serial() const { return next_serial_.load(std::memory_order_relaxed) - 1; }
 
   // fork(): Prepare takes every mutex, Parent gives them back, Child makes them anew and marks all that lives.
-  void ForkPrepare() ABSL_NO_THREAD_SAFETY_ANALYSIS;
-  void ForkParent() ABSL_NO_THREAD_SAFETY_ANALYSIS;
+  void ForkPrepare();
+  void ForkParent();
   void ForkChild() ABSL_NO_THREAD_SAFETY_ANALYSIS;
 
  private:

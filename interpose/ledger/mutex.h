@@ -4,7 +4,11 @@
 
 #include <pthread.h>
 #include <sys/single_threaded.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <new>
 
 #include "absl/base/thread_annotations.h"
@@ -18,6 +22,23 @@ class ABSL_LOCKABLE Mutex {
   Mutex& operator=(const Mutex&) = delete;
   // What it guards is a few dozen instructions long, so another thread is waited for awake before it is waited for asleep.
   void Lock() ABSL_EXCLUSIVE_LOCK_FUNCTION() {
+    Acquire();
+    if (__builtin_expect(frozen_, false)) AwaitThaw();
+  }
+  void Unlock() ABSL_UNLOCK_FUNCTION() { pthread_mutex_unlock(&mutex_); }
+
+  // Before a fork, where many are to be held at once: what a mutex guards stays as it is until Thaw(), or Renew() in the
+  // child. None is held meanwhile, for ThreadSanitizer ends a process in which one thread holds more than 64.
+  void Freeze() { SetFrozen(true); }
+  void Thaw() { SetFrozen(false); }
+  // In a forked child, where the thread that held it does not exist.
+  void Renew() {
+    new (&mutex_) pthread_mutex_t(PTHREAD_MUTEX_INITIALIZER);
+    frozen_ = false;
+  }
+
+ private:
+  void Acquire() {
     if (!__libc_single_threaded) {
       for (int i = 0; i < 64; ++i) {
         if (pthread_mutex_trylock(&mutex_) == 0) return;
@@ -26,11 +47,22 @@ class ABSL_LOCKABLE Mutex {
     }
     pthread_mutex_lock(&mutex_);
   }
-  void Unlock() ABSL_UNLOCK_FUNCTION() { pthread_mutex_unlock(&mutex_); }
-  // In a forked child, where the thread that held it does not exist.
-  void Renew() { new (&mutex_) pthread_mutex_t(PTHREAD_MUTEX_INITIALIZER); }
-
- private:
+  void SetFrozen(bool frozen) {
+    Acquire();
+    frozen_ = frozen;
+    pthread_mutex_unlock(&mutex_);
+  }
+  // Sleeps: whoever forks may have a lower priority than this thread.
+  __attribute__((noinline, cold)) void AwaitThaw() {
+    const int saved = errno;
+    while (frozen_) {
+      pthread_mutex_unlock(&mutex_);
+      const timespec moment{0, 50000};
+      syscall(SYS_nanosleep, &moment, nullptr);  // nanosleep() is a point where threads are cancelled
+      Acquire();
+    }
+    errno = saved;
+  }
   static void Pause() {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
@@ -39,6 +71,7 @@ class ABSL_LOCKABLE Mutex {
 #endif
   }
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
+  bool frozen_ = false;  // guarded by mutex_
 };
 
 class ABSL_SCOPED_LOCKABLE MutexLock {
