@@ -232,13 +232,15 @@ def check_sanitizer(folder, library):
         for report in re.split(r"^={18}$", text, flags=re.M):
             if not re.search(r"(ERROR|WARNING): \w+Sanitizer|\w+Sanitizer:DEADLYSIGNAL|FATAL: \w+Sanitizer|CHECK failed", report):
                 continue
-            # The stacks of what happened come first; who made the thread, or the memory, is no fault of theirs.
             stacks = []
             for block in re.split(r"\n\s*\n|\n(?=\S)", report):
-                heading = re.match(r"\s*(?!#)(.*)", block).group(1)
+                heading = re.search(r"^(?!\s+#\d).*(?=\n\s+#\d)", block, re.M)
                 frames = re.findall(r"^\s+#\d+ .*$", block, re.M)
-                if frames and not re.search(r"created|allocated|freed|Location|Mutex", heading):
+                # Who made the thread, the mutex or the memory is no fault of theirs.
+                if frames and not (heading and re.search(r"created|allocated|freed|Location", heading[0])):
                     stacks.append(frames)
+            if "data race" not in report and "lock-order" not in report:
+                stacks = stacks[:1]  # what follows is who had the memory before
             if not stacks or any(blames(frames, library) for frames in stacks):
                 raise Differs(f"the sanitizer reports\n{report}")
 
