@@ -46,7 +46,8 @@ except ImportError:  # the guest's or a bare machine's Python may lack it; tests
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Where a program or the stand-in is at fault on purpose, the runtime reports it and goes on.
 SANITIZERS = {
-    "address": ("libasan.so", "ASAN_OPTIONS", "detect_leaks=0:handle_segv=0:handle_abort=0:allocator_may_return_null=1"),
+    "address": ("libasan.so", "ASAN_OPTIONS", "detect_leaks=0:handle_segv=0:handle_abort=0:allocator_may_return_null=1"
+                                           ":stack_trace_format='    #%n %f %S %M'"),
     "thread": ("libtsan.so", "TSAN_OPTIONS", "die_after_fork=0:report_thread_leaks=0:report_signal_unsafe=0:exitcode=0"
                                              ":handle_segv=0:handle_abort=0:second_deadlock_stack=1"),
 }
