@@ -233,8 +233,8 @@ void EndDestroy(Call& call, Kind kind, Destruction* destruction, int error) {
     const Record record = ledger.Get(slot);
     ledger.EndDestroy(slot, false, call.verb(), call.StackId(), call.tid());
     if (call.ignored() || record.Has(kIgnored)) return;
-    if (error == EIO) {
-      NoteDestroyEio(call, record);
+    if (error == EIO || (IsBusy(kind, error) && HeldByLost(runtime, record))) {
+      NoteLostDestroy(call, record, error);
     } else if (IsBusy(kind, error)) {
       SayRefused(call, record, error);
     }

@@ -1,11 +1,14 @@
 #include "interpose/judge/device_loss.h"
 
+#include <errno.h>
+
 #include <map>
 
 #include "interpose/judge/leaks.h"
 #include "interpose/ledger/clock.h"
 #include "interpose/judge/timeline.h"
 #include "interpose/runtime/runtime.h"
+#include "report/errno_name.h"
 
 namespace rdmacheck {
 namespace {
@@ -19,18 +22,29 @@ void NoteDeviceLost(Runtime& runtime, Slot context) {
   if (context != 0) runtime.ledger().SetFlags(context, kDeviceLost);
 }
 
-void NoteDestroyEio(Call& call, const Record& record) {
+bool HeldByLost(Runtime& runtime, const Record& record) {
+  Ledger& ledger = runtime.ledger();
+  const Slot context = ledger.ContextOf(record.slot);
+  if (context == 0 || !ledger.Get(context).Has(kDeviceLost)) return false;
+  // A channel is asked for its CQs, a PD for all that is on it: whichever answered EIO is still there for the parent.
+  for (const Record& child : ledger.ChildrenOf(record.slot)) {
+    if (child.Has(kRefused) && child.failure.result == EIO) return true;
+  }
+  return false;
+}
+
+void NoteLostDestroy(Call& call, const Record& record, int error) {
   Runtime& runtime = call.runtime();
   const Slot context = record.kind == Kind::kContext ? record.slot : runtime.ledger().ContextOf(record.slot);
   NoteDeviceLost(runtime, context);
   const std::string device = DeviceOf(runtime, record);
-  if (runtime.reporter().Again(KeyOf(device), 5)) return;
+  if (runtime.reporter().Again(KeyOf(device), error)) return;
   Finding finding = FindingOf(Rule::kAliveAfterDeviceLoss, call,
-                              device + " is gone: " + call.verb() +
-                                  " answers EIO and the object's user memory stays; with RDMAV_ALLOW_DISASSOC_DESTROY=1 "
+                              device + " is gone: " + call.verb() + " answers " + ErrnoName(error) +
+                                  " and the object's user memory stays; with RDMAV_ALLOW_DISASSOC_DESTROY=1 "
                                   "such a destroy counts as done");
   finding.has_result = true;
-  finding.result = 5;
+  finding.result = error;
   finding.has_object = true;
   finding.object = Describe(runtime, record);
   finding.object.remark.clear();
@@ -42,17 +56,19 @@ void NoteDestroyEio(Call& call, const Record& record) {
 void SayAliveAfterLoss(Runtime& runtime, const Record& context, const std::vector<Record>& left, const std::string& verb,
                        uint32_t here) {
   const std::string device = DeviceOf(runtime, context);
-  if (runtime.reporter().Again(KeyOf(device), 5)) return;
+  std::vector<Related> related;
+  for (const Record& record : left) {
+    if (related.size() < 200) related.push_back({Role::kChild, Describe(runtime, record)});
+  }
+  const std::string are_open = CountsInWords(left) + " of it " + (left.size() == 1 ? "is" : "are") + " still open";
+  if (runtime.reporter().Complete(KeyOf(device), related, are_open)) return;
   Finding finding = FindingAtExit(Rule::kAliveAfterDeviceLoss,
-                                  device + " is gone, and " + CountsInWords(left) + " of it " +
-                                      (left.size() == 1 ? "is" : "are") + " still open");
+                                  device + " is gone, and " + are_open);
   finding.verb = verb;
   finding.has_object = true;
   finding.object = Describe(runtime, context);
   if (here != 0) finding.stacks.push_back({StackRole::kHere, here});
-  for (const Record& record : left) {
-    if (finding.related.size() < 200) finding.related.push_back({Role::kChild, Describe(runtime, record)});
-  }
+  finding.related = std::move(related);
   uint64_t destroyed = 0;
   double last = 0;
   for (const DeadRecord& dead : runtime.ledger().Dead()) {

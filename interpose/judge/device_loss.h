@@ -9,7 +9,9 @@ namespace rdmacheck {
 // DEVICE_FATAL was read, or the kernel answered EIO: what lives on this context lives without a device.
 void NoteDeviceLost(Runtime& runtime, Slot context);
 // A destroy answered EIO: without RDMAV_ALLOW_DISASSOC_DESTROY the object's user memory stays for ever.
-void NoteDestroyEio(Call& call, const Record& record);
+// `error` is that, or the EBUSY of what such an object holds.
+void NoteLostDestroy(Call& call, const Record& record, int error);
+bool HeldByLost(Runtime& runtime, const Record& record);
 void SayAliveAfterLoss(Runtime& runtime, const Record& context, const std::vector<Record>& left, const std::string& verb,
                        uint32_t here);
 void SayLostAtExit(Runtime& runtime, const std::vector<Record>& left);

@@ -209,6 +209,16 @@ bool Reporter::Again(uint64_t serial, int result) {
   return true;
 }
 
+bool Reporter::Complete(uint64_t serial, std::vector<Related> related, const std::string& hint) {
+  MutexLock lock(&mutex_);
+  auto it = pending_.find(serial);
+  if (it == pending_.end()) return false;
+  Finding& known = findings_[it->second];
+  for (Related& each : related) known.related.push_back(std::move(each));
+  known.hints.push_back(hint);
+  return true;
+}
+
 void Reporter::Resolve(uint64_t serial, const std::string& how) {
   MutexLock lock(&mutex_);
   auto it = pending_.find(serial);

@@ -36,6 +36,8 @@ class Reporter {
   void SayPending(Finding finding, uint64_t serial);
   // It was refused once more. False: there is no such finding.
   bool Again(uint64_t serial, int result);
+  // What became known of it later, for the JSON report; its text is out. False: there is no such finding.
+  bool Complete(uint64_t serial, std::vector<Related> related, const std::string& hint);
   // The object went after all: it stays a note.
   void Resolve(uint64_t serial, const std::string& how);
   // It never went: the finding becomes an error, and is said again with these children.
