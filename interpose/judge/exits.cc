@@ -50,7 +50,7 @@ void JudgeExit(Runtime& runtime) {
       lost.push_back(std::move(record));
       continue;
     }
-    if (record.kind == Kind::kCmEvent || record.kind == Kind::kCmAddrinfo) continue;  // counted, and said with their id
+    if (record.kind == Kind::kCmEvent || record.kind == Kind::kCmAddrinfo) continue;  // said with its id; mere memory
     if (record.kind == Kind::kDeviceList || record.kind == Kind::kCmDeviceList) {
       lists.push_back(std::move(record));
     } else if (record.kind == Kind::kCmChannel) {

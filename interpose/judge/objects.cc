@@ -42,6 +42,7 @@ std::vector<Number> NumbersFor(const Record& record) {
     case Kind::kContext:
       return {{"cmd_fd", Low(n.a), false}, {"async_fd", High(n.a), false}};
     case Kind::kDeviceList:
+    case Kind::kCmDeviceList:
       return {{"devices", n.a, false}};
     case Kind::kMr:
       return {{"lkey", Low(n.c), true}, {"rkey", High(n.c), true}, {"addr", n.a, true}, {"length", n.b, false}};

@@ -29,5 +29,10 @@ struct KindOf<rdma_cm_event> {
 };
 
 inline Numbers NumbersOf(const rdma_event_channel* channel) { return {static_cast<uint32_t>(channel->fd), 0, 0}; }
+inline Numbers NumbersOf(ibv_context* const* list) {
+  uint64_t count = 0;
+  while (list[count] != nullptr) ++count;
+  return {count, 0, 0};
+}
 
 }  // namespace rdmacheck

@@ -158,7 +158,9 @@ void JudgeCmId(Call& call, Slot id, bool qp_left) {
     BeginWatch(runtime, call.self(), id);
   }
   if (!qp_left) return;
-  const std::vector<Record> queues = ChildrenOfKind(ledger, id, {Kind::kQp, Kind::kSrq});
+  std::vector<Record> queues = ChildrenOfKind(ledger, id, {Kind::kQp, Kind::kSrq});
+  // One whose destroy was tried and refused has that said of it already.
+  queues.erase(std::remove_if(queues.begin(), queues.end(), [](const Record& r) { return r.Has(kRefused); }), queues.end());
   if (queues.empty()) return;
   const std::vector<Record> left = ChildrenOfKind(ledger, id, {Kind::kQp, Kind::kSrq, Kind::kCq, Kind::kCompChannel});
   Finding finding = FindingOf(Rule::kCmQpLeft, call,
