@@ -31,3 +31,13 @@ static inline void resolve(struct rdma_cm_id* id, struct rdma_event_channel* cha
   MUST(rdma_resolve_addr(id, NULL, (struct sockaddr*)&to, 2000) == 0);
   MUST(rdma_ack_cm_event(await_event(channel, RDMA_CM_EVENT_ADDR_RESOLVED)) == 0);
 }
+
+// The report leaves before a call that waits: then the scenario may go on, or end.
+static inline void await_report(void) {
+  const char* options = getenv("RDMACHECK_OPTIONS");
+  const char* at = options != NULL ? strstr(options, "log_path=") : NULL;
+  if (at == NULL) return;
+  char path[512];
+  snprintf(path, sizeof(path), "%.*s", (int)strcspn(at + 9, ": "), at + 9);
+  while (access(path, R_OK) != 0) usleep(10000);
+}

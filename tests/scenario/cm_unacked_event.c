@@ -7,6 +7,12 @@
 // RUN: on=device args="own" exit=23
 // EXPECT: ERROR self-deadlock: rdma_destroy_id of cm_id #{{\d+}} is called inside the handler of its own event: this thread has not acked 1 event (REJECTED)
 //
+// The same, and another thread acks once it has been said: the call returns, and the process ends by itself.
+// RUN: on=device args="late" exit=23
+// EXPECT: ERROR self-deadlock: rdma_destroy_id of cm_id #{{\d+}} is called inside the handler of its own event: this thread has not acked 1 event (REJECTED)
+// EXPECT-JSON: findings.length == 1
+// EXPECT-JSON: summary.kinds.cm_id.alive == 0
+//
 // RUN: on=device args="channel" exit=23
 // EXPECT: ERROR cm-unacked-event: rdma_destroy_event_channel with 1 event not acked: it does not wait, and the event and its id are lost
 // EXPECT: ERROR cm-id-leak
@@ -14,12 +20,11 @@
 // RUN: on=device args="acked" options="strict=1" exit=0
 // EXPECT-NOTHING
 // LINK: rdmacm
-#include <fcntl.h>
-
 #include "cm_scenario.h"
 
 static struct rdma_event_channel* channel;
 static struct rdma_cm_id* id;
+static struct rdma_cm_event* taken;
 static const char* how;
 
 static void* destroy(void* unused) {
@@ -31,18 +36,9 @@ static void* destroy(void* unused) {
 static void* take(void* unused) {
   struct rdma_cm_event* event = await_event(channel, RDMA_CM_EVENT_REJECTED);
   if (strcmp(how, "acked") == 0) MUST(rdma_ack_cm_event(event) == 0);
-  if (strcmp(how, "own") == 0) destroy(NULL);
+  taken = event;
+  if (strcmp(how, "own") == 0 || strcmp(how, "late") == 0) destroy(NULL);
   return unused;
-}
-
-// The report leaves before the call that waits: then the process may end.
-static void await_report(void) {
-  const char* options = getenv("RDMACHECK_OPTIONS");
-  const char* at = options != NULL ? strstr(options, "log_path=") : NULL;
-  if (at == NULL) return;
-  char path[512];
-  snprintf(path, sizeof(path), "%.*s", (int)strcspn(at + 9, ": "), at + 9);
-  while (access(path, R_OK) != 0) usleep(10000);
 }
 
 int main(int argc, char** argv) {
@@ -63,6 +59,13 @@ int main(int argc, char** argv) {
   if (strcmp(how, "own") == 0) {
     await_report();
     _exit(23);
+  }
+  if (strcmp(how, "late") == 0) {
+    await_report();
+    MUST(rdma_ack_cm_event(taken) == 0);
+    pthread_join(taker, NULL);
+    rdma_destroy_event_channel(channel);
+    return 0;
   }
   pthread_join(taker, NULL);
   if (strcmp(how, "channel") == 0) {
