@@ -289,7 +289,7 @@ const char* HeadingOf(Rule rule, StackRole role) {
           return "called here";
       }
     case StackRole::kCreated:
-      return "created";
+      return rule == Rule::kNullHandle ? "the create that failed before" : "created";
     case StackRole::kDestroyed:
       return rule == Rule::kDoubleDestroy ? "first destroyed" : "destroyed";
     case StackRole::kClosed:

@@ -18,15 +18,22 @@ bool IsShortage(int error) {
 }
 
 constexpr uint32_t kMinute = 6000;  // hundredths of a second
-std::atomic<uint32_t> last_told[kKindCount];
+// When a verb was last told of; verbs are few, and known by the address of their name. Never destroyed.
+Mutex told_mutex;
+absl::flat_hash_map<const char*, uint32_t>& last_told ABSL_GUARDED_BY(told_mutex) =
+    *new absl::flat_hash_map<const char*, uint32_t>;
+
+bool IsTimeToTell(const char* verb) {
+  const uint32_t now = NowStamp() + 1;
+  MutexLock lock(&told_mutex);
+  uint32_t& told = last_told[verb];
+  if (told != 0 && now - told < kMinute) return false;
+  told = now;
+  return true;
+}
 
 void SayCreateFailed(Call& call, Kind kind, int error) {
-  const uint32_t now = NowStamp() + 1;
-  std::atomic<uint32_t>& told = last_told[static_cast<size_t>(kind)];
-  uint32_t before = told.load();
-  if (before != 0 && now - before < kMinute) return;
-  if (!told.compare_exchange_strong(before, now)) return;
-
+  if (!IsTimeToTell(call.verb())) return;
   Runtime& runtime = call.runtime();
   std::vector<Record> held;
   uint64_t of_kind = 0, bytes = 0;
@@ -88,6 +95,8 @@ Found Adopt(Call& call, Kind kind, uintptr_t handle) {
 }
 
 }  // namespace
+
+void CreatesForkChild() { told_mutex.Renew(); }
 
 bool BeginCreate(Call& call, const Arguments& arguments, Pins* pins) {
   Ledger& ledger = call.runtime().ledger();

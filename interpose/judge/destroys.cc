@@ -138,6 +138,7 @@ void SayRefused(Call& call, const Record& record, int error) {
                                     " multicast group" + (groups.size() == 1 ? "" : "s"));
     finding.has_object = true;
     finding.object = object;
+    finding.object.remark.clear();
     finding.has_result = true;
     finding.result = error;
     finding.stacks.push_back({StackRole::kCreated, record.stack});
@@ -150,7 +151,7 @@ void SayRefused(Call& call, const Record& record, int error) {
                               std::string(call.verb()) + " of " + Mention(object) + " is refused (" +
                                   ErrnoName(error) + "): " +
                                   (children.empty() ? std::string("no tracked child explains it")
-                                                    : CountsOf(children) + " still use it"));
+                                                    : CountsOf(children) + (children.size() == 1 ? " still uses it" : " still use it")));
   finding.has_object = true;
   finding.object = object;
   finding.object.remark.clear();

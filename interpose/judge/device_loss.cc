@@ -41,8 +41,11 @@ void NoteLostDestroy(Call& call, const Record& record, int error) {
   if (runtime.reporter().Again(KeyOf(device), error)) return;
   Finding finding = FindingOf(Rule::kAliveAfterDeviceLoss, call,
                               device + " is gone: " + call.verb() + " answers " + ErrnoName(error) +
-                                  " and the object's user memory stays; with RDMAV_ALLOW_DISASSOC_DESTROY=1 "
-                                  "such a destroy counts as done");
+                                  " and the object's user memory stays" +
+                                  // libibverbs forgives its own destroys; a provider's and what is user space only, not.
+                                  (runtime.disassoc_destroy() ? "; RDMAV_ALLOW_DISASSOC_DESTROY does not cover this verb"
+                                                              : "; with RDMAV_ALLOW_DISASSOC_DESTROY=1 such a destroy "
+                                                                "counts as done"));
   finding.has_result = true;
   finding.result = error;
   finding.has_object = true;

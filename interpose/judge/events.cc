@@ -197,7 +197,7 @@ void SayUnacked(Call& call, const Record& record, const EventCount& events, bool
   if (acked > taken) {
     Finding finding = FindingOf(Rule::kOverAckedEvents, call,
                                 std::string(call.verb()) + " of " + Mention(object) + " will never return: " +
-                                    std::to_string(taken) + " " + what + " events taken, " + std::to_string(acked) + " acked");
+                                    std::to_string(taken) + " " + what + (taken == 1 ? " event taken, " : " events taken, ") + std::to_string(acked) + " acked");
     finding.has_object = true;
     finding.object = object;
     finding.stacks.push_back({StackRole::kCreated, record.stack});
@@ -375,7 +375,7 @@ void BeginDestroyActivity(Call& call, Kind kind, uintptr_t handle, Slot slot) {
   // Inside rdma_destroy_id, which is what may wait: the inner destroy leaves its mark alone.
   if (self->activity.load(std::memory_order_relaxed) != Activity::kNone) return;
   Runtime& runtime = call.runtime();
-  const bool judged = runtime.judges_races();
+  const bool judged = runtime.judges_races() && IsVerbsObject(kind);
   bool may_wait = false;
   if (slot != 0 && (kind == Kind::kCq || kind == Kind::kQp || kind == Kind::kSrq || kind == Kind::kWq)) {
     const EventCount events = runtime.ledger().EventsOf(slot);
@@ -385,7 +385,7 @@ void BeginDestroyActivity(Call& call, Kind kind, uintptr_t handle, Slot slot) {
   // Which events an id is owed is asked by its own rule, which starts the watch.
   if (kind == Kind::kCmId && slot != 0) may_wait = runtime.ledger().HasChildren(slot);
   // A destroy of what is known keeps its stack at the end: taken now, it also serves a second thread that destroys it.
-  BeginActivity(self, Activity::kDestroy, call.verb(), handle, static_cast<uint8_t>(kind),
+  BeginActivity(self, IsVerbsObject(kind) ? Activity::kDestroy : Activity::kRelease, call.verb(), handle, static_cast<uint8_t>(kind),
                 may_wait ? SerialOf(runtime.ledger(), slot) : 0, judged || slot != 0 ? call.StackId() : 0,
                 judged || may_wait ? NanosOf(CLOCK_MONOTONIC) : NanosOf(CLOCK_MONOTONIC_COARSE));
   if (watched) BeginWatch(runtime, self, slot);
@@ -396,7 +396,7 @@ void EndDestroyActivity(Call& call) {
   ThreadRecord* self = call.self();
   if (self == nullptr || self->verb.load(std::memory_order_relaxed) != call.verb()) return;
   EndWatch(self);
-  if (call.runtime().judges_races()) {
+  if (call.runtime().judges_races() && self->activity.load(std::memory_order_relaxed) == Activity::kDestroy) {
     LookForOverlap(self, true);
     TellOverlaps(call, true);
   }

@@ -90,7 +90,8 @@ void SayDying(Call& call, Kind, Slot slot) {
   finding.object = object;
   AddStacks(&finding, record.stack, 0);
   for (const ThreadState& other : ThreadsInside()) {
-    if (other.activity != Activity::kDestroy || other.object != record.handle || other.tid == call.tid()) continue;
+    const bool destroys = other.activity == Activity::kDestroy || other.activity == Activity::kRelease;
+    if (!destroys || other.object != record.handle || other.tid == call.tid()) continue;
     finding.hints.push_back("thread " + std::to_string(other.tid) + " is inside " + other.verb + " of it");
     if (other.stack != 0) finding.stacks.push_back({StackRole::kOtherThread, other.stack});
   }

@@ -16,6 +16,8 @@ bool BeginCreate(Call& call, const Arguments& arguments, Pins* pins);
 // handle 0: it failed, with errno value `error`.
 void EndCreate(Call& call, Kind kind, uintptr_t handle, const Numbers& numbers, Origin origin, int error, Pins* pins);
 
+void CreatesForkChild();
+
 // ---- using (uses.cc)
 
 bool BeginUse(Call& call, const Arguments& arguments);

@@ -134,6 +134,10 @@ ObjectRef Describe(Runtime& runtime, const Record& record) {
   object.age = AgeOf(record.born);
   object.origin = NameOf(record.origin);
   object.owner = OwnerNameOf(runtime, record);
+  // What librdmacm made for an id of the program is the program's affair.
+  for (Slot parent : record.parents) {
+    if (!object.owner.empty() && runtime.ledger().Get(parent).kind == Kind::kCmId) object.owner.clear();
+  }
   object.thread = DescribeThread(record.thread);
   if (record.Has(kInherited)) object.thread.exited = false;  // a thread of the parent's: nothing is known of it here
   object.created = record.stack;

@@ -66,7 +66,7 @@ void SayBlocked(Runtime& runtime, const Watch& watch) {
     if (state.tid == watch.tid) blocked = state;
     if (state.activity == Activity::kGetCqEvent || state.activity == Activity::kGetAsyncEvent) gets.push_back(state);
   }
-  if (blocked.tid == 0 || blocked.activity != Activity::kDestroy) return;
+  if (blocked.tid == 0 || (blocked.activity != Activity::kDestroy && blocked.activity != Activity::kRelease)) return;
   const Record record = runtime.ledger().Get(watch.slot);
   const ObjectRef object = Describe(runtime, record);
   EventCount events = runtime.ledger().EventsOf(watch.slot);

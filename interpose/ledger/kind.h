@@ -83,4 +83,11 @@ constexpr const char* NameOf(Kind kind) { return kKindNames[static_cast<size_t>(
 // a parent domain is an ibv_pd and goes by ibv_dealloc_pd.
 constexpr Kind FamilyOf(Kind kind) { return kind == Kind::kParentDomain ? Kind::kPd : kind; }
 
+// Objects of the device, which asynchronous events and their readers may point to. A list of devices, and what rdma_cm
+// makes, are not.
+constexpr bool IsVerbsObject(Kind kind) {
+  return kind != Kind::kDeviceList && kind != Kind::kCmChannel && kind != Kind::kCmId && kind != Kind::kCmEvent &&
+         kind != Kind::kCmDeviceList && kind != Kind::kCmAddrinfo && kind != Kind::kRsocket;
+}
+
 }  // namespace rdmacheck

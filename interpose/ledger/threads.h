@@ -9,7 +9,8 @@
 
 namespace rdmacheck {
 
-enum class Activity : uint8_t { kNone, kGetCqEvent, kGetAsyncEvent, kGetCmEvent, kDestroy };
+// kRelease: of what is no verbs object (a device list, an rdma_cm id): nothing that an event could point to.
+enum class Activity : uint8_t { kNone, kGetCqEvent, kGetAsyncEvent, kGetCmEvent, kDestroy, kRelease };
 
 struct alignas(64) ThreadRecord {
   ThreadRecord* next = nullptr;       // never unlinked; reused once its thread has exited

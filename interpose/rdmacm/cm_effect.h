@@ -34,6 +34,14 @@ struct CmDestroys : Destroys<kKind> {
   static constexpr bool kMinusOne = true;
 };
 
+// rdma_freeaddrinfo(NULL) does nothing, as freeaddrinfo's own users expect.
+struct CmFreesAddrinfo : CmDestroys<Kind::kCmAddrinfo> {
+  template <class Args>
+  static bool Before(Call& call, State& state, const Args& args) {
+    return std::get<0>(args) == nullptr || CmDestroys<Kind::kCmAddrinfo>::Before(call, state, args);
+  }
+};
+
 inline CmBelongings BelongingsOf(const rdma_cm_id* id) {
   CmBelongings all;
   auto add = [&all](auto* object) {

@@ -154,7 +154,7 @@ void JudgeCmId(Call& call, Slot id, bool qp_left) {
   if (!IsJudged(call, record)) return;
   const std::vector<Record> events = ChildrenOfKind(ledger, id, {Kind::kCmEvent});
   if (!events.empty() && SayUnackedOf(call, record, events) && call.self() != nullptr &&
-      call.self()->activity.load() == Activity::kDestroy) {
+      call.self()->activity.load() == Activity::kRelease) {
     BeginWatch(runtime, call.self(), id);
   }
   if (!qp_left) return;
@@ -163,14 +163,16 @@ void JudgeCmId(Call& call, Slot id, bool qp_left) {
   queues.erase(std::remove_if(queues.begin(), queues.end(), [](const Record& r) { return r.Has(kRefused); }), queues.end());
   if (queues.empty()) return;
   const std::vector<Record> left = ChildrenOfKind(ledger, id, {Kind::kQp, Kind::kSrq, Kind::kCq, Kind::kCompChannel});
-  Finding finding = FindingOf(Rule::kCmQpLeft, call,
-                              std::string(call.verb()) + " of " + Mention(Describe(runtime, record)) + " while its " +
-                                  Mention(Describe(runtime, queues[0])) + " was alive; it was never destroyed");
-  Describe(runtime, &finding, record, left, Role::kChild);
-  MutexLock lock(&left_mutex);
-  // Those that were destroyed after all are let go now and then, so that a long life of such ids costs nothing.
-  if (qps_left.size() >= 64) DropDestroyed(runtime);
-  qps_left.push_back({queues[0].slot, queues[0].serial, std::move(finding)});
+  for (const Record& queue : queues) {
+    Finding finding = FindingOf(Rule::kCmQpLeft, call,
+                                std::string(call.verb()) + " of " + Mention(Describe(runtime, record)) + " while its " +
+                                    Mention(Describe(runtime, queue)) + " was alive; it was never destroyed");
+    Describe(runtime, &finding, record, left, Role::kChild);
+    MutexLock lock(&left_mutex);
+    // Those that were destroyed after all are let go now and then, so that a long life of such ids costs nothing.
+    if (qps_left.size() >= 64) DropDestroyed(runtime);
+    qps_left.push_back({queue.slot, queue.serial, std::move(finding)});
+  }
 }
 
 void JudgeQpsLeftAtExit(Runtime& runtime) {

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 #include <memory>
 
@@ -59,7 +60,9 @@ class DepotFrames : public FrameSource {
   const ModuleId own_;
 };
 
-// Raw frames, and names on top of them for as long as one report is written.
+// Raw frames, and names on top of them for as long as one report is written. Always made before the reporter's mutex is
+// taken, and so gone after it was given back: making and ending it takes the loader's lock, which a thread that runs a
+// plugin's constructor holds when it comes here with a finding of its own.
 class ReportFrames {
  public:
   ReportFrames(const StackDepot* depot, ModuleTable* modules, bool symbolize)
@@ -136,6 +139,28 @@ void Reporter::Suppress(Finding* finding, FrameSource* frames) {
   if (match != nullptr) finding->suppressed_by = match->Line();
 }
 
+// A finding that was said often enough is only counted, without a look at its names: a program may do it a million times.
+bool Reporter::CountAgain(const std::vector<Finding>& group) {
+  bool error = false;
+  {
+    MutexLock lock(&mutex_);
+    for (const Finding& finding : group) {
+      auto known = by_key_.find(KeyOf(finding));
+      if (known == by_key_.end()) return false;
+      const Finding& first = findings_[known->second];
+      if (first.count / std::max<uint64_t>(finding.count, 1) < kTextsOfEqualFindings) return false;
+    }
+    for (const Finding& finding : group) {
+      Finding& first = findings_[by_key_[KeyOf(finding)]];
+      first.count += finding.count;
+      first.bytes += finding.bytes;
+      error |= finding.severity == Severity::kError && first.suppressed_by.empty();
+    }
+  }
+  HaltIfAsked(error);
+  return true;
+}
+
 void Reporter::Say(Finding finding) {
   std::vector<Finding> group;
   group.push_back(std::move(finding));
@@ -144,11 +169,12 @@ void Reporter::Say(Finding finding) {
 
 void Reporter::Say(std::vector<Finding> group, const std::string& header) {
   if (group.empty()) return;
+  if (CountAgain(group)) return;
   bool error = false;
   {
     QuietScope quiet;
-    MutexLock lock(&mutex_);
     ReportFrames frames(depot_, modules_, options_.symbolize);
+    MutexLock lock(&mutex_);
     bool say = false;
     for (Finding& finding : group) {
       Suppress(&finding, frames.get());
@@ -182,8 +208,8 @@ void Reporter::Say(std::vector<Finding> group, const std::string& header) {
 
 void Reporter::SayPending(Finding finding, uint64_t serial) {
   QuietScope quiet;
-  MutexLock lock(&mutex_);
   ReportFrames frames(depot_, modules_, options_.symbolize);
+  MutexLock lock(&mutex_);
   Suppress(&finding, frames.get());
   if (findings_.size() >= kMaxFindings) {
     ++dropped_;
@@ -233,6 +259,7 @@ void Reporter::Harden(uint64_t serial, Finding finding) {
   bool error = false;
   {
     QuietScope quiet;
+    ReportFrames frames(depot_, modules_, options_.symbolize);
     MutexLock lock(&mutex_);
     auto it = pending_.find(serial);
     if (it == pending_.end()) return;
@@ -244,7 +271,6 @@ void Reporter::Harden(uint64_t serial, Finding finding) {
     known.message = finding.message;
     for (const std::string& hint : finding.hints) known.hints.push_back(hint);
     error = known.suppressed_by.empty();
-    ReportFrames frames(depot_, modules_, options_.symbolize);
     const std::string text = TextOf({finding}, getpid(), *frames.get());
     if (!text.empty()) sink_.WriteText(text);
   }
@@ -278,24 +304,24 @@ void Reporter::HaltIfAsked(bool error) {
 
 void Reporter::Summarize(bool growth) {
   QuietScope quiet;
+  ReportFrames frames(depot_, modules_, options_.symbolize && growth);
   MutexLock lock(&mutex_);
   std::string summary = SummaryLine(findings_);
   if (summary.empty()) return;
-  if (growth) summary = WithGrowthLocked(std::move(summary));
+  if (growth) summary = WithGrowthLocked(std::move(summary), frames.get());
   if (summary == last_summary_) return;
   last_summary_ = summary;
   sink_.WriteText(summary);
 }
 
 // "…; growth: 1528 of 1537 qp created at connect_peer peer.c:42 still live" before the end of the line.
-std::string Reporter::WithGrowthLocked(std::string summary) {
+std::string Reporter::WithGrowthLocked(std::string summary, FrameSource* frames) {
   Report report;
   fill_(&report);
   if (report.summary.growth.empty()) return summary;
   summary.pop_back();
-  ReportFrames frames(depot_, modules_, options_.symbolize);
   for (const Growth& growth : report.summary.growth) {
-    const std::vector<Frame> stack = frames.get()->FramesOf(growth.stack);
+    const std::vector<Frame> stack = frames->FramesOf(growth.stack);
     summary += "; growth: " + std::to_string(growth.alive) + " of " + std::to_string(growth.created) + " " + growth.kind +
                " created" + (stack.empty() ? std::string() : " at " + TextOf(stack[0])) + " still live";
   }
@@ -344,17 +370,17 @@ Report Reporter::BuildLocked(bool ended, int exit_status) {
 void Reporter::WriteJson(bool ended, int exit_status) {
   if (!sink_.has_json()) return;
   QuietScope quiet;
+  ReportFrames frames(depot_, modules_, options_.symbolize);
   MutexLock lock(&mutex_);
   const Report report = BuildLocked(ended, exit_status);
-  ReportFrames frames(depot_, modules_, options_.symbolize);
   sink_.ReplaceJson(JsonOf(report, *frames.get()));
 }
 
 int Reporter::WriteSnapshot(const std::string& path) {
   QuietScope quiet;
+  ReportFrames frames(depot_, modules_, options_.symbolize);
   MutexLock lock(&mutex_);
   const Report report = BuildLocked(false, -1);
-  ReportFrames frames(depot_, modules_, options_.symbolize);
   return sink_.ReplaceAndTell(path, JsonOf(report, *frames.get()));
 }
 

@@ -63,7 +63,8 @@ class Reporter {
   };
   Report BuildLocked(bool ended, int exit_status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Suppress(Finding* finding, FrameSource* frames) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  std::string WithGrowthLocked(std::string summary) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool CountAgain(const std::vector<Finding>& group);
+  std::string WithGrowthLocked(std::string summary, FrameSource* frames) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   uint64_t ErrorsLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void HaltIfAsked(bool error);
 

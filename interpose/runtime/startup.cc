@@ -64,6 +64,7 @@ void InChild() {
   if (runtime == nullptr) return;
   EventRulesForkChild();
   CmForkChild();
+  CreatesForkChild();
   runtime->ForkChild();
 }
 

@@ -219,7 +219,7 @@ struct Lists {
   }
 };
 
-// What watching a context's inline verbs takes (hooks/slot_hooks.h); here so that verbs/ does not depend on hooks/.
+// What watching a context's inline verbs takes (hooks/slot_hooks.cc); here so that verbs/ does not depend on hooks/.
 void AttachSlots(ibv_context* context);
 void DetachSlots(ibv_context* context);
 uint64_t InternDeviceName(const ibv_context* context);
@@ -260,8 +260,10 @@ struct Closes {
     return true;
   }
   template <class Args>
-  static void After(Call& call, State& state, const Args&, int result) {
+  static void After(Call& call, State& state, const Args& args, int result) {
     EndClose(call, &state, ErrorOf(result));
+    // libibverbs never refuses a close, though its man page says it may.
+    if (result != 0) AttachSlots(std::get<0>(args));
   }
 };
 

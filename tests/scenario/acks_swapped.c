@@ -1,6 +1,6 @@
 // Two CQs on one channel, an event each, and both acks go to the first: over-acked there, missing here.
 // RUN: on=fake args="first" exit=23
-// EXPECT: ERROR over-acked-events: ibv_destroy_cq of cq #{{.*}} will never return: 1 completion events taken, 2 acked
+// EXPECT: ERROR over-acked-events: ibv_destroy_cq of cq #{{.*}} will never return: 1 completion event taken, 2 acked
 // EXPECT: WARNING open-at-exit
 //
 // RUN: on=fake args="second" exit=23

@@ -1,6 +1,6 @@
 // A thread retries a destroy until another has released the child: one note, however often it was refused (T4, B39).
 // RUN: on=both exit=0
-// EXPECT: NOTE busy-destroy: ibv_dealloc_pd of pd #{{.*}} is refused (EBUSY): 1 mr still use it
+// EXPECT: NOTE busy-destroy: ibv_dealloc_pd of pd #{{.*}} is refused (EBUSY): 1 mr still uses it
 // EXPECT-JSON: findings.length == 1
 // EXPECT-JSON: findings[0].count >= 20
 // EXPECT-JSON: findings[0].severity == note

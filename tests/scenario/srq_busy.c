@@ -1,6 +1,6 @@
 // An SRQ is destroyed while a QP uses it (B27, B64): the QP is named; ignored, it is an error at exit.
 // RUN: on=both args="retry" exit=0
-// EXPECT: NOTE busy-destroy: ibv_destroy_srq of srq #{{.*}} is refused (EBUSY): 1 qp still use it
+// EXPECT: NOTE busy-destroy: ibv_destroy_srq of srq #{{.*}} is refused (EBUSY): 1 qp still uses it
 // EXPECT: child qp #
 //
 // RUN: on=both args="ignore" exit=23

@@ -1,8 +1,8 @@
 // CQ, QP and PD torn down in the wrong order by destructors; every result is ignored (B23, B25, B63): each refused object
 // once, with the child that held it, and all of them at the close.
 // RUN: on=both exit=23
-// EXPECT: NOTE busy-destroy: ibv_dealloc_pd of pd #{{.*}}: 1 qp still use it
-// EXPECT: NOTE busy-destroy: ibv_destroy_cq of cq #{{.*}}: 1 qp still use it
+// EXPECT: NOTE busy-destroy: ibv_dealloc_pd of pd #{{.*}}: 1 qp still uses it
+// EXPECT: NOTE busy-destroy: ibv_destroy_cq of cq #{{.*}}: 1 qp still uses it
 // EXPECT: ERROR leak-at-close: ibv_close_device({{\w+}}) leaves 2 objects alive: 1 pd, 1 cq
 // EXPECT: ERROR busy-destroy: ibv_dealloc_pd of pd #
 // EXPECT: ERROR busy-destroy: ibv_destroy_cq of cq #

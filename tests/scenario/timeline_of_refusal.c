@@ -1,7 +1,7 @@
 // A destroy is refused, another thread releases the last child a moment later, nobody tries again: the report says that
 // what held it has gone since.
 // RUN: on=both exit=23
-// EXPECT: NOTE busy-destroy: ibv_dealloc_pd of pd #{{.*}} is refused (EBUSY): 1 mr still use it
+// EXPECT: NOTE busy-destroy: ibv_dealloc_pd of pd #{{.*}} is refused (EBUSY): 1 mr still uses it
 // EXPECT: ERROR leak-at-close: ibv_close_device({{\w+}}) leaves 1 object alive: 1 pd
 // EXPECT: destroy refused and never retried
 // EXPECT: ERROR busy-destroy: ibv_dealloc_pd of pd #{{.*}} was refused (EBUSY) and no later try succeeded before its context was closed
