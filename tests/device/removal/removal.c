@@ -105,7 +105,8 @@ static void* read_asynchronous(void* unused) {
 static void* read_for_ever(void* other) {
   struct ibv_async_event event;
   elsewhere.tid = gettid();
-  for (;;) ibv_get_async_event((struct ibv_context*)other, &event);  // @other_get
+  while (ibv_get_async_event((struct ibv_context*)other, &event) == 0) continue;  // @other_get
+  return NULL;
 }
 
 // Until it is blocked in the kernel's read of events.
