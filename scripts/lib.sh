@@ -117,6 +117,7 @@ packages_test() {
     "ibverbs-utils:programs to check" \
     "rdmacm-utils:programs to check" \
     "perftest:programs to check" \
+    "fio:a program to check" \
     "python3:test scripts" \
     "python3-pyverbs:rdma-core's own tests" \
     "python3-jsonschema:reports against their schema"
