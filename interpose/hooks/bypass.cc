@@ -3,10 +3,12 @@
 #include <elf.h>
 #include <link.h>
 
+#include <climits>
 #include <cstdint>
 #include <cstring>
 
 #include "interpose/hooks/plt_rows.h"
+#include "interpose/ledger/loader_name.h"
 
 namespace rdmacheck {
 namespace {
@@ -48,10 +50,12 @@ struct File {
 };
 
 int Collect(dl_phdr_info* info, size_t, void* data) {
+  char name[PATH_MAX];
+  CopyLoaderName(info->dlpi_name, name, sizeof(name));
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     if (info->dlpi_phdr[i].p_type != PT_DYNAMIC) continue;
     static_cast<std::vector<File>*>(data)->push_back(
-        {info->dlpi_name == nullptr ? "" : info->dlpi_name, info->dlpi_addr,
+        {name, info->dlpi_addr,
          reinterpret_cast<const ElfW(Dyn)*>(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr)});
   }
   return 0;

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "interpose/hooks/disassoc.h"
+#include "interpose/ledger/loader_name.h"
 #include "interpose/runtime/runtime.h"
 
 namespace rdmacheck {
@@ -21,11 +22,10 @@ struct Search {
 
 int Visit(dl_phdr_info* info, size_t, void* data) {
   Search* search = static_cast<Search*>(data);
-  const char* slash = info->dlpi_name == nullptr ? nullptr : strrchr(info->dlpi_name, '/');
-  const char* base = slash == nullptr ? info->dlpi_name : slash + 1;
-  if (base == nullptr || strncmp(base, search->soname, strlen(search->soname)) != 0) return 0;
+  char base[128];
+  if (strncmp(CopyLoaderBaseName(info->dlpi_name, base, sizeof(base)), search->soname, strlen(search->soname)) != 0) return 0;
   if (search->path[0] == '\0') {
-    strncpy(search->path, info->dlpi_name, sizeof(search->path) - 1);
+    CopyLoaderName(info->dlpi_name, search->path, sizeof(search->path));
   }
   const uintptr_t address = reinterpret_cast<uintptr_t>(search->address);
   for (int i = 0; i < info->dlpi_phnum; ++i) {

@@ -9,6 +9,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
+#include "interpose/ledger/loader_name.h"
 
 namespace rdmacheck {
 namespace {
@@ -50,15 +51,16 @@ std::string BuildIdOf(const dl_phdr_info* info) {
 }
 
 std::string PathOf(const dl_phdr_info* info) {
-  if (info->dlpi_name != nullptr && info->dlpi_name[0] != '\0') {
+  char name[PATH_MAX];
+  CopyLoaderName(info->dlpi_name, name, sizeof(name));
+  if (name[0] != '\0') {
     // Paths relative to a folder the program may leave are made whole while it is still there.
-    if (info->dlpi_name[0] == '/' || strchr(info->dlpi_name, '/') == nullptr) return info->dlpi_name;
+    if (name[0] == '/' || strchr(name, '/') == nullptr) return name;
     char whole[PATH_MAX];
-    return realpath(info->dlpi_name, whole) != nullptr ? whole : info->dlpi_name;
+    return realpath(name, whole) != nullptr ? whole : name;
   }
-  char exe[PATH_MAX];
-  const ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe));
-  return n > 0 ? std::string(exe, static_cast<size_t>(n)) : std::string("[program]");
+  const ssize_t n = readlink("/proc/self/exe", name, sizeof(name));
+  return n > 0 ? std::string(name, static_cast<size_t>(n)) : std::string("[program]");
 }
 
 int Visit(dl_phdr_info* info, size_t, void* data) {
