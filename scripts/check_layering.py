@@ -15,7 +15,7 @@ OURS = {
     "interpose/verbs": ["interpose/verbs/", "interpose/rdmacm/rdmacm.def", "interpose/judge/call.h", "interpose/judge/judge.h",
                         "interpose/ledger/"],
     "interpose/hooks": ["interpose/hooks/", "interpose/verbs/", "interpose/rdmacm/cm_effect.h",
-                        "interpose/runtime/runtime.h"],
+                        "interpose/runtime/runtime.h", "interpose/ledger/loader_name.h"],
     "interpose/judge": ["interpose/judge/", "interpose/rdmacm/cm_judge.h", "interpose/ledger/", "interpose/runtime/runtime.h",
                         "interpose/hooks/disassoc.h", "interpose/verbs/fingerprint.h",
                         "interpose/verbs/all_verbs.def",
