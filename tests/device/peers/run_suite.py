@@ -23,6 +23,22 @@ PLACES = ["/usr/share/doc/rdma-core/tests", PROJECT / ".deps/rdma-core-tests"]
 # name is left out.
 FAULTS = {}
 
+# Tests left out of both runs, since they end the whole run on this device without the library too.
+EXCLUDED = {
+    "test_rdmacm_async_ex_multicast_traffic": "rdma-core 65: waits for ever",
+}
+
+
+def chosen(suite):
+    """The suite without what EXCLUDED names."""
+    kept = unittest.TestSuite()
+    for test in suite:
+        if isinstance(test, unittest.TestSuite):
+            kept.addTest(chosen(test))
+        elif getattr(test, "_testMethodName", "") not in EXCLUDED:
+            kept.addTest(test)
+    return kept
+
 
 class Result(unittest.TestResult):
     """One line for each test: its name, how it ended, and how many errors we reported meanwhile."""
@@ -33,6 +49,10 @@ class Result(unittest.TestResult):
         self.now = getattr(ctypes.CDLL(None), "rdmacheck_check_now", lambda: 0)
         print("RDMACHECK", int(hasattr(ctypes.CDLL(None), "rdmacheck_active")))
         self.before = self.now()
+
+    def startTest(self, test):
+        super().startTest(test)
+        print("START", test.id(), flush=True)
 
     def stopTest(self, test):
         super().stopTest(test)
@@ -67,7 +87,7 @@ def inside(folder):
     tests = SourceFileLoader("tests", str(folder / "__init__.py")).load_module()
     parser.parse_args()
     suite = unittest.defaultTestLoader.loadTestsFromModule(tests)
-    suite.run(Result())
+    chosen(suite).run(Result())
 
 
 def run(folder, environment):
