@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <rdma/rdma_cma.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include "scenario.h"
 
@@ -39,5 +40,7 @@ static inline void await_report(void) {
   if (at == NULL) return;
   char path[512];
   snprintf(path, sizeof(path), "%.*s", (int)strcspn(at + 9, ": "), at + 9);
-  while (access(path, R_OK) != 0) usleep(10000);
+  // The file is there a moment before its text is.
+  struct stat file;
+  while (stat(path, &file) != 0 || file.st_size == 0) usleep(10000);
 }
