@@ -54,7 +54,9 @@ void NoteQpState(Call& call, uintptr_t qp, int state);
 void NoteRereg(Call& call, uintptr_t mr, uintptr_t new_pd, const Numbers& numbers);
 // The child now also hangs on that parent (a counter attached to a QP, say).
 void NoteLink(Call& call, Kind child_kind, uintptr_t child, Kind parent_kind, uintptr_t parent);
-void NoteBound(Call& call, uintptr_t mw, uintptr_t mr);  // mr 0: unbound
+// The child leaves its parent of that kind, if it had one, for this (0: none): a window bound to an MR, an id on a
+// channel.
+void NoteMoved(Call& call, Kind child_kind, uintptr_t child, Kind parent_kind, uintptr_t parent);
 void NoteFirstDeviceList(Call& call);  // libibverbs has read its environment now
 
 

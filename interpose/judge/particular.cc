@@ -40,17 +40,17 @@ void NoteLink(Call& call, Kind child_kind, uintptr_t child, Kind parent_kind, ui
   ledger.Unpin(below.slot);
 }
 
-void NoteBound(Call& call, uintptr_t mw, uintptr_t mr) {
+void NoteMoved(Call& call, Kind child_kind, uintptr_t child, Kind parent_kind, uintptr_t parent) {
   Ledger& ledger = call.runtime().ledger();
-  const Found window = ledger.Pin(Kind::kMw, mw);
-  if (window.slot == 0) return;
+  const Found below = ledger.Pin(child_kind, child);
+  if (below.slot == 0) return;
   Slot before = 0;
-  for (Slot parent : ledger.Get(window.slot).parents) {
-    if (ledger.Get(parent).kind == Kind::kMr) before = parent;
+  for (Slot up : ledger.Get(below.slot).parents) {
+    if (ledger.Get(up).kind == parent_kind) before = up;
   }
-  const Found region = mr == 0 ? Found() : ledger.Pin(Kind::kMr, mr);
-  if (before != 0 || region.slot != 0) ledger.Reparent(window.slot, before, region.slot);
-  ledger.Unpin(window.slot);
+  const Found above = parent == 0 ? Found() : ledger.Pin(parent_kind, parent);
+  if (before != 0 || above.slot != 0) ledger.Reparent(below.slot, before, above.slot);
+  ledger.Unpin(below.slot);
 }
 
 void NoteFirstDeviceList(Call& call) {

@@ -162,7 +162,8 @@ struct CmMigrates : CmEffect {  // (id, channel or NULL)
   }
   template <class Args>
   static void After(Call& call, State&, const Args& args, int result) {
-    if (result == 0) NoteCmMigrated(call, HandleOf(std::get<0>(args)), HandleOf(std::get<1>(args)));
+    if (result != 0) return;
+    NoteMoved(call, Kind::kCmId, HandleOf(std::get<0>(args)), Kind::kCmChannel, HandleOf(std::get<1>(args)));
   }
 };
 

@@ -224,19 +224,6 @@ void JudgeCmChannel(Call& call, Slot channel) {
                              (ids.size() == 1 ? "" : "s") + " still use" + (ids.size() == 1 ? "s" : "") + " it");
 }
 
-void NoteCmMigrated(Call& call, uintptr_t id, uintptr_t channel) {
-  Ledger& ledger = call.runtime().ledger();
-  const Found found = ledger.Pin(Kind::kCmId, id);
-  if (found.slot == 0) return;
-  Slot from = 0;
-  for (Slot parent : ledger.Get(found.slot).parents) {
-    if (ledger.Get(parent).kind == Kind::kCmChannel) from = parent;
-  }
-  const Found on = channel == 0 ? Found() : ledger.Pin(Kind::kCmChannel, channel);
-  if (from != 0 || on.slot != 0) ledger.Reparent(found.slot, from, on.slot);
-  ledger.Unpin(found.slot);
-}
-
 void ForgetCmId(Call& call, Slot id) {
   // Destroying an id leaves its groups; an event that a lost channel kept goes with nobody.
   for (const Record& child : ChildrenOfKind(call.runtime().ledger(), id, {Kind::kMcast, Kind::kCmEvent})) {

@@ -26,7 +26,6 @@ void JudgeQpsLeftAtExit(Runtime& runtime);
 void CmForkChild();
 // Before rdma_destroy_event_channel: cm-id-leak, cm-unacked-event.
 void JudgeCmChannel(Call& call, Slot channel);
-void NoteCmMigrated(Call& call, uintptr_t id, uintptr_t channel);
 // What goes with an id without a call of its own.
 void ForgetCmId(Call& call, Slot id);
 

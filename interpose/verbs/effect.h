@@ -409,7 +409,8 @@ struct BindsMw : Uses<Arg<0>, Arg<1>> {  // (qp, mw, ibv_mw_bind*)
     Uses<Arg<0>, Arg<1>>::After(call, state, args, result);
     const ibv_mw_bind* bind = std::get<2>(args);
     if (result != 0 || bind == nullptr) return;
-    NoteBound(call, HandleOf(std::get<1>(args)), bind->bind_info.length == 0 ? 0 : HandleOf(bind->bind_info.mr));
+    NoteMoved(call, Kind::kMw, HandleOf(std::get<1>(args)), Kind::kMr,
+              bind->bind_info.length == 0 ? 0 : HandleOf(bind->bind_info.mr));
   }
 };
 
