@@ -3,6 +3,7 @@
 #include <elf.h>
 #include <link.h>
 
+#include <algorithm>
 #include <climits>
 #include <cstdint>
 #include <cstring>
@@ -43,34 +44,58 @@ const Watched* FindWatched(const char* name) {
   return nullptr;
 }
 
-struct File {
-  std::string path;
-  uintptr_t base;
-  const ElfW(Dyn)* dynamic;
+// Where the code of one watched library lies.
+struct Range {
+  Library library;
+  uintptr_t begin, end;
 };
 
-int Collect(dl_phdr_info* info, size_t, void* data) {
-  char name[PATH_MAX];
-  CopyLoaderName(info->dlpi_name, name, sizeof(name));
-  for (int i = 0; i < info->dlpi_phnum; ++i) {
-    if (info->dlpi_phdr[i].p_type != PT_DYNAMIC) continue;
-    static_cast<std::vector<File>*>(data)->push_back(
-        {name, info->dlpi_addr,
-         reinterpret_cast<const ElfW(Dyn)*>(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr)});
+constexpr Library kLibraries[] = {Library::kIbverbs, Library::kMlx5, Library::kMlx4,
+                                  Library::kEfa,     Library::kHns,  Library::kRdmacm};
+
+bool IsFileOf(Library library, const dl_phdr_info* info) {
+  char base[128];
+  CopyLoaderBaseName(info->dlpi_name, base, sizeof(base));
+  return strncmp(base, SonameOf(library), strlen(SonameOf(library))) == 0;
+}
+
+// Both visitors read what they need of a file while dl_iterate_phdr holds the loader's lock: a moment later another
+// thread may have unmapped it by dlclose().
+int CollectRanges(dl_phdr_info* info, size_t, void* data) {
+  for (Library library : kLibraries) {
+    if (!IsFileOf(library, info)) continue;
+    for (int i = 0; i < info->dlpi_phnum; ++i) {
+      const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+      const uintptr_t begin = info->dlpi_addr + segment.p_vaddr;
+      if (segment.p_type != PT_LOAD) continue;
+      static_cast<std::vector<Range>*>(data)->push_back({library, begin, begin + segment.p_memsz});
+    }
   }
   return 0;
 }
 
+struct Scan {
+  std::vector<Range> ranges;
+  std::vector<std::string> sentences;
+};
+
+bool IsInside(const std::vector<Range>& ranges, Library library, const void* address) {
+  const uintptr_t at = reinterpret_cast<uintptr_t>(address);
+  return std::any_of(ranges.begin(), ranges.end(), [=](const Range& range) {
+    return range.library == library && at >= range.begin && at < range.end;
+  });
+}
+
 // The first watched function that this file's table of addresses has at the library itself, or null.
-const char* FirstBypass(const File& file) {
-  auto at = [&file](ElfW(Addr) pointer) { return pointer < file.base ? file.base + pointer : pointer; };
+const char* FirstBypass(const std::vector<Range>& ranges, uintptr_t base, const ElfW(Dyn)* dynamic) {
+  auto at = [base](ElfW(Addr) pointer) { return pointer < base ? base + pointer : pointer; };
   const ElfW(Sym)* symbols = nullptr;
   const char* strings = nullptr;
   struct Table {
     uintptr_t begin = 0;
     size_t size = 0;
   } tables[2];
-  for (const ElfW(Dyn)* entry = file.dynamic; entry->d_tag != DT_NULL; ++entry) {
+  for (const ElfW(Dyn)* entry = dynamic; entry->d_tag != DT_NULL; ++entry) {
     switch (entry->d_tag) {
       case DT_SYMTAB: symbols = reinterpret_cast<const ElfW(Sym)*>(at(entry->d_un.d_ptr)); break;
       case DT_STRTAB: strings = reinterpret_cast<const char*>(at(entry->d_un.d_ptr)); break;
@@ -91,36 +116,41 @@ const char* FirstBypass(const File& file) {
       const Watched* watched = FindWatched(name);
       if (watched == nullptr) continue;
       // A call that was never made is not bound yet: its slot points into the file itself.
-      const void* target = *reinterpret_cast<void* const*>(file.base + rela[i].r_offset);
-      if (LiesIn(watched->library, target)) return watched->name;
+      const void* target = *reinterpret_cast<void* const*>(base + rela[i].r_offset);
+      if (IsInside(ranges, watched->library, target)) return watched->name;
     }
   }
   return nullptr;
 }
 
+int ScanFile(dl_phdr_info* info, size_t, void* data) {
+  Scan* scan = static_cast<Scan*>(data);
+  // The real libraries hold their own functions' addresses.
+  for (Library library : kLibraries) {
+    if (IsFileOf(library, info)) return 0;
+  }
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    if (info->dlpi_phdr[i].p_type != PT_DYNAMIC) continue;
+    const auto* dynamic = reinterpret_cast<const ElfW(Dyn)*>(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+    const char* verb = FirstBypass(scan->ranges, info->dlpi_addr, dynamic);
+    if (verb == nullptr) continue;
+    char name[PATH_MAX];
+    CopyLoaderName(info->dlpi_name, name, sizeof(name));
+    scan->sentences.push_back((name[0] == '\0' ? std::string("the program") : std::string(name)) + " calls " + verb +
+                              " of the library itself (RTLD_DEEPBIND?): what it creates is not seen");
+  }
+  return 0;
+}
+
 }  // namespace
 
 std::vector<std::string> CallersThatBypass() {
-  std::vector<std::string> sentences;
-  if (PathOfLoaded(Library::kIbverbs).empty()) return sentences;
-  std::vector<File> files;
-  dl_iterate_phdr(&Collect, &files);
-  for (const File& file : files) {
-    const size_t slash = file.path.rfind('/');
-    const std::string name = slash == std::string::npos ? file.path : file.path.substr(slash + 1);
-    // The real libraries hold their own functions' addresses.
-    bool own = false;
-    for (Library library : {Library::kIbverbs, Library::kMlx5, Library::kMlx4, Library::kEfa, Library::kHns,
-                            Library::kRdmacm}) {
-      own |= name.compare(0, strlen(SonameOf(library)), SonameOf(library)) == 0;
-    }
-    if (own) continue;
-    const char* verb = FirstBypass(file);
-    if (verb == nullptr) continue;
-    sentences.push_back((file.path.empty() ? std::string("the program") : file.path) + " calls " + verb +
-                        " of the library itself (RTLD_DEEPBIND?): what it makes is not seen");
-  }
-  return sentences;
+  Scan scan;
+  dl_iterate_phdr(&CollectRanges, &scan.ranges);
+  const bool has_ibverbs = std::any_of(scan.ranges.begin(), scan.ranges.end(),
+                                       [](const Range& range) { return range.library == Library::kIbverbs; });
+  if (has_ibverbs) dl_iterate_phdr(&ScanFile, &scan);
+  return std::move(scan.sentences);
 }
 
 }  // namespace rdmacheck
