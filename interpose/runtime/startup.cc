@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <atomic>
+
 #include "interpose/hooks/bypass.h"
 #include "interpose/judge/event_rules.h"
 #include "interpose/judge/faults.h"
@@ -20,11 +22,20 @@
 #include "interpose/runtime/runtime.h"
 
 namespace rdmacheck {
+
+void WriteSnapshotsDue();
+
 namespace {
+
+// ---- snapshot_signal: the handler may do next to nothing, so it wakes a thread that exists only when asked for.
+
+sem_t snapshot_wanted;
+std::atomic<uint32_t> snapshots_asked{0}, snapshots_written{0};
 
 void AtExit(int status, void*) {
   Runtime* runtime = Runtime::IfMade();
   if (runtime == nullptr) return;
+  WriteSnapshotsDue();
   JudgeExit(*runtime);
   Reporter& reporter = runtime->reporter();
   const int exitcode = runtime->options().exitcode;
@@ -45,7 +56,9 @@ void AtExit(int status, void*) {
   reporter.Summarize(true);
   reporter.WriteJson(true, change ? exitcode : status);
   if (!change) return;
-  fflush(nullptr);
+  // What exit() itself would do next. Not fflush(nullptr): that takes the lock of each stream, and another thread that
+  // waits in getchar() holds its own forever; the C library's last flush takes none.
+  fcloseall();
   _exit(exitcode);
 }
 
@@ -66,29 +79,49 @@ void InChild() {
   CmForkChild();
   CreatesForkChild();
   runtime->ForkChild();
+  // The thread that writes snapshots is the parent's, and so are those asked for so far. What this process is asked for
+  // is written when it ends.
+  sem_init(&snapshot_wanted, 0, 0);
+  snapshots_asked.store(0);
+  snapshots_written.store(0);
 }
-
-// ---- snapshot_signal: the handler may do next to nothing, so it wakes a thread that exists only when asked for.
-
-sem_t snapshot_wanted;
 
 void OnSnapshotSignal(int) {
   const int saved = errno;
+  snapshots_asked.fetch_add(1);
   sem_post(&snapshot_wanted);
   errno = saved;
+}
+
+void WriteOneSnapshot() {
+  Reporter& reporter = Runtime::Get().reporter();
+  reporter.WriteSnapshot(reporter.NextSnapshotPath());
+  snapshots_written.fetch_add(1);
 }
 
 void* WriteSnapshots(void*) {
   for (;;) {
     while (sem_wait(&snapshot_wanted) != 0) {
     }
-    Reporter& reporter = Runtime::Get().reporter();
-    reporter.WriteSnapshot(reporter.NextSnapshotPath());
+    WriteOneSnapshot();
   }
   return nullptr;
 }
 
 }  // namespace
+
+// The signal may have come a moment before the end, and who sent it waits for the file: what nobody has begun is written
+// here, what our thread is writing is waited for, a second at most.
+void WriteSnapshotsDue() {
+  for (int i = 0; i < 1000 && snapshots_written.load() != snapshots_asked.load(); ++i) {
+    if (sem_trywait(&snapshot_wanted) == 0) {
+      WriteOneSnapshot();
+      continue;
+    }
+    const timespec moment{0, 1000000};
+    nanosleep(&moment, nullptr);
+  }
+}
 
 void StartSnapshots(int signal_number, Reporter& reporter) {
   sem_init(&snapshot_wanted, 0, 0);
