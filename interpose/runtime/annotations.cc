@@ -1,4 +1,5 @@
-// The functions of rdmacheck/rdmacheck.h. The header itself is the users': including it here would make ours weak.
+// The functions of rdmacheck/rdmacheck.h, each under two names: its own, for who looks it up (ctypes, dlsym), and the
+// private one behind the header's inline function. The header itself is the users' and is not included here.
 #include <errno.h>
 
 #include <algorithm>
@@ -38,6 +39,8 @@ int GrowthSince(Runtime& runtime, uint32_t mark) {
 }  // namespace rdmacheck
 
 #define RDMACHECK_API extern "C" __attribute__((visibility("default"), used))
+#define RDMACHECK_BEHIND(result, name, arguments) \
+  RDMACHECK_API result rdmacheck_private_##name arguments __attribute__((alias("rdmacheck_" #name)))
 
 RDMACHECK_API int rdmacheck_active(void) { return 1; }
 
@@ -92,3 +95,12 @@ RDMACHECK_API void rdmacheck_enable(void) {
   rdmacheck::ThreadRecord* self = rdmacheck::ThisThread();
   if (self != nullptr && self->disabled > 0) --self->disabled;
 }
+
+RDMACHECK_BEHIND(int, active, (void));
+RDMACHECK_BEHIND(int, check_now, (void));
+RDMACHECK_BEHIND(int, snapshot, (const char*));
+RDMACHECK_BEHIND(int, growth_begin, (void));
+RDMACHECK_BEHIND(int, growth_end, (int));
+RDMACHECK_BEHIND(void, ignore, (const void*));
+RDMACHECK_BEHIND(void, disable, (void));
+RDMACHECK_BEHIND(void, enable, (void));

@@ -29,6 +29,7 @@ def wanted_exports():
         yield f"{name}@GLIBC_2.2.5" if "x86_64" in run("uname", "-m") else f"{name}@GLIBC_2.17"
     header = (PROJECT / "interpose/include/rdmacheck/rdmacheck.h").read_text()
     names = set(re.findall(r"\b(rdmacheck_\w+)\(", header))
+    names |= set(re.findall(r"RDMACHECK_PRIVATE_FIND\(function, (rdmacheck_private_\w+)\)", header))
     node = re.search(r"RDMACHECK_1\.0 \{(.*?)\}", (PROJECT / "interpose/export.map").read_text(), re.S)[1]
     mapped = set(re.findall(r"\b(rdmacheck_\w+);", node))
     assert mapped <= names, f"the map exports what rdmacheck.h does not declare: {mapped - names}"

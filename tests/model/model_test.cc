@@ -234,9 +234,9 @@ void Runner::Do(const Op& op) {
       if (pd < 0) break;
       // The test of the test: an MR that is not judged, but ought to be.
       const bool hide = op.b % 8 == 0 && getenv("MODEL_BREAK") != nullptr;
-      if (hide) rdmacheck_pause();
+      if (hide) rdmacheck_disable();
       Create<ibv_mr>("mr", "ibv_reg_mr", model_.at(pd).context, {pd}, [&] { return ibv_reg_mr(As<ibv_pd>(pd), buffer, 64, 1); });
-      if (hide) rdmacheck_resume();
+      if (hide) rdmacheck_enable();
       break;
     }
     case 6: {
@@ -561,7 +561,7 @@ int Main(int argc, char** argv) {
     if (strcmp(argv[i], "--first") == 0) first = value;
     if (strcmp(argv[i], "--ops") == 0) count = value;
   }
-  if (!rdmacheck_is_active()) {
+  if (!rdmacheck_active()) {
     fprintf(stderr, "model_test: rdmacheck is not here; run with LD_PRELOAD=librdmacheck.so\n");
     return 2;
   }

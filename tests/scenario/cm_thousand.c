@@ -67,7 +67,7 @@ static int ids_of_kernel(void) {
 
 static int ids_of_snapshot(void) {
   static char text[4 << 20];
-  MUST(rdmacheck_write_snapshot("snapshot") == 0);
+  MUST(rdmacheck_snapshot("snapshot") == 0);
   FILE* file = fopen("snapshot", "r");
   MUST(file != NULL);
   text[fread(text, 1, sizeof(text) - 1, file)] = '\0';

@@ -56,8 +56,8 @@ static void* work(void* unused) {
 
 static void* look(void* unused) {
   while (!stop) {
-    MUST(rdmacheck_errors_now() == 0 || faults);
-    rdmacheck_write_snapshot("snapshot-of-threads");
+    MUST(rdmacheck_check_now() == 0 || faults);
+    rdmacheck_snapshot("snapshot-of-threads");
     const struct timespec moment = {0, 5 * 1000 * 1000};
     nanosleep(&moment, NULL);
   }

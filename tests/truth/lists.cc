@@ -106,7 +106,7 @@ bool FromKernel(Account* account, std::string* error) {
 
 bool FromChecker(Account* account, std::string* findings, std::string* error) {
   const std::string path = FileFor("json");
-  if (const int failed = rdmacheck_write_snapshot(path.c_str()); failed != 0) {
+  if (const int failed = rdmacheck_snapshot(path.c_str()); failed != 0) {
     *error = std::string("no snapshot from rdmacheck: ") + strerror(failed);
     return false;
   }

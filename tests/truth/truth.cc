@@ -167,7 +167,7 @@ int Main(int argc, char** argv) {
     if (strcmp(argv[i], "--shrink") == 0) shrink = value != 0;
     if (strcmp(argv[i], "--checkpoints") == 0) checkpoints = std::max<size_t>(value, 1);
   }
-  if (!rdmacheck_is_active()) {
+  if (!rdmacheck_active()) {
     fprintf(stderr, "truth: rdmacheck is not here; run with LD_PRELOAD=librdmacheck.so\n");
     return 2;
   }

@@ -1,7 +1,10 @@
 /* Annotations for programs that run under rdmacheck.
  *
- * The functions are weak: a program that calls the wrappers below links without the library and runs without it, where
- * they do nothing. C and C++. Every function may be called from any thread, and none changes errno.
+ * A program that calls these eight functions links and runs without the library; there they do nothing and return 0
+ * (rdmacheck_snapshot: ENOSYS). C and C++. Any thread may call any of them, in any state; none changes errno.
+ *
+ * How: the functions of this header look for the library's own ones behind private weak symbols. Programs that do not
+ * include it (Python's ctypes, dlsym) find the eight names in the library itself.
  */
 #ifndef RDMACHECK_RDMACHECK_H
 #define RDMACHECK_RDMACHECK_H
@@ -12,41 +15,86 @@
 extern "C" {
 #endif
 
-#define RDMACHECK_WEAK __attribute__((weak))
+/* ---- private: how the library is found */
+
+/* The address of a weak function, or NULL. It is read from the global offset table: in an executable that is built
+ * without -fPIE the linker settles a weak address that the code names directly, as 0, before the library is there. */
+#if defined(__x86_64__)
+#define RDMACHECK_PRIVATE_FIND(pointer, symbol) \
+  __asm__(".weak " #symbol "\n\tmovq " #symbol "@GOTPCREL(%%rip), %0" : "=r"(pointer))
+#elif defined(__aarch64__)
+#define RDMACHECK_PRIVATE_FIND(pointer, symbol)                                                   \
+  __asm__(".weak " #symbol "\n\tadrp %0, :got:" #symbol "\n\tldr %0, [%0, :got_lo12:" #symbol "]" \
+          : "=r"(pointer))
+#else
+#define RDMACHECK_PRIVATE_FIND(pointer, symbol) (pointer) = &symbol
+extern int rdmacheck_private_active(void) __attribute__((weak));
+extern int rdmacheck_private_check_now(void) __attribute__((weak));
+extern int rdmacheck_private_snapshot(const char*) __attribute__((weak));
+extern int rdmacheck_private_growth_begin(void) __attribute__((weak));
+extern int rdmacheck_private_growth_end(int) __attribute__((weak));
+extern void rdmacheck_private_ignore(const void*) __attribute__((weak));
+extern void rdmacheck_private_disable(void) __attribute__((weak));
+extern void rdmacheck_private_enable(void) __attribute__((weak));
+#endif
+
+/* ---- the eight functions */
 
 /* 1 under the library. */
-RDMACHECK_WEAK int rdmacheck_active(void);
-/* Errors reported so far in this process (suppressed ones left out). */
-RDMACHECK_WEAK int rdmacheck_check_now(void);
-/* Writes the JSON of what is alive to this path (no % sequences); 0 or an errno value. */
-RDMACHECK_WEAK int rdmacheck_snapshot(const char* path);
-/* A checkpoint; a small positive id. */
-RDMACHECK_WEAK int rdmacheck_growth_begin(void);
-/* How many objects that were made since that checkpoint still live; they are reported as a warning (open-at-exit's words,
- * never an error). -1: no such checkpoint. */
-RDMACHECK_WEAK int rdmacheck_growth_end(int id);
-/* The object with this handle is held for the process's life on purpose: it is not reported as a leak. */
-RDMACHECK_WEAK void rdmacheck_ignore(const void* handle);
-/* Between the two, what the calling thread makes is not judged. They nest. */
-RDMACHECK_WEAK void rdmacheck_disable(void);
-RDMACHECK_WEAK void rdmacheck_enable(void);
+static __inline__ int rdmacheck_active(void) {
+  int (*function)(void);
+  RDMACHECK_PRIVATE_FIND(function, rdmacheck_private_active);
+  return function ? function() : 0;
+}
 
-/* The same without the question whether the library is there. */
-static inline int rdmacheck_is_active(void) { return rdmacheck_active ? rdmacheck_active() : 0; }
-static inline int rdmacheck_errors_now(void) { return rdmacheck_check_now ? rdmacheck_check_now() : 0; }
-static inline int rdmacheck_write_snapshot(const char* path) {
-  return rdmacheck_snapshot ? rdmacheck_snapshot(path) : ENOSYS;
+/* Errors reported so far in this process; suppressed ones are not counted. */
+static __inline__ int rdmacheck_check_now(void) {
+  int (*function)(void);
+  RDMACHECK_PRIVATE_FIND(function, rdmacheck_private_check_now);
+  return function ? function() : 0;
 }
-static inline int rdmacheck_begin_growth(void) { return rdmacheck_growth_begin ? rdmacheck_growth_begin() : 0; }
-static inline int rdmacheck_end_growth(int id) { return rdmacheck_growth_end ? rdmacheck_growth_end(id) : 0; }
-static inline void rdmacheck_hold(const void* handle) {
-  if (rdmacheck_ignore) rdmacheck_ignore(handle);
+
+/* Writes the JSON report, with what is alive now, to this path (no % sequences). 0, or an errno value: EINVAL for no
+ * path, else why the file could not be written. */
+static __inline__ int rdmacheck_snapshot(const char* path) {
+  int (*function)(const char*);
+  RDMACHECK_PRIVATE_FIND(function, rdmacheck_private_snapshot);
+  return function ? function(path) : ENOSYS;
 }
-static inline void rdmacheck_pause(void) {
-  if (rdmacheck_disable) rdmacheck_disable();
+
+/* Sets a checkpoint. Its id, a small positive number. */
+static __inline__ int rdmacheck_growth_begin(void) {
+  int (*function)(void);
+  RDMACHECK_PRIVATE_FIND(function, rdmacheck_private_growth_begin);
+  return function ? function() : 0;
 }
-static inline void rdmacheck_resume(void) {
-  if (rdmacheck_enable) rdmacheck_enable();
+
+/* How many objects created since that checkpoint are still alive; they are reported as a warning (open-at-exit), never
+ * as an error. -1: there is no such checkpoint. */
+static __inline__ int rdmacheck_growth_end(int id) {
+  int (*function)(int);
+  RDMACHECK_PRIVATE_FIND(function, rdmacheck_private_growth_end);
+  return function ? function(id) : 0;
+}
+
+/* The object with this handle (ibv_mr*, ibv_qp*, rdma_cm_id* …) is kept for the life of the process on purpose: it is
+ * not reported as a leak. An address that is no known object is ignored. */
+static __inline__ void rdmacheck_ignore(const void* handle) {
+  void (*function)(const void*);
+  RDMACHECK_PRIVATE_FIND(function, rdmacheck_private_ignore);
+  if (function) function(handle);
+}
+
+/* What the calling thread creates between the two is not judged. They nest. */
+static __inline__ void rdmacheck_disable(void) {
+  void (*function)(void);
+  RDMACHECK_PRIVATE_FIND(function, rdmacheck_private_disable);
+  if (function) function();
+}
+static __inline__ void rdmacheck_enable(void) {
+  void (*function)(void);
+  RDMACHECK_PRIVATE_FIND(function, rdmacheck_private_enable);
+  if (function) function();
 }
 
 #ifdef __cplusplus
