@@ -68,4 +68,42 @@ const char* NameOf(Role role) {
   return "child";
 }
 
+FindingCounts::OfRule& FindingCounts::RowOf(Rule rule, Severity severity) {
+  for (OfRule& row : rules_) {
+    if (row.rule == rule && row.severity == severity) return row;
+  }
+  rules_.push_back({rule, severity, 0, 0});
+  return rules_.back();
+}
+
+void FindingCounts::Add(Rule rule, Severity severity, uint64_t findings, uint64_t times) {
+  OfRule& row = RowOf(rule, severity);
+  row.findings += findings;
+  row.times += times;
+}
+
+void FindingCounts::Remove(Rule rule, Severity severity, uint64_t findings, uint64_t times) {
+  OfRule& row = RowOf(rule, severity);
+  row.findings -= findings;
+  row.times -= times;
+}
+
+uint64_t FindingCounts::Of(Severity severity) const {
+  uint64_t sum = 0;
+  for (const OfRule& row : rules_) sum += row.severity == severity ? row.findings : 0;
+  return sum;
+}
+
+FindingCounts CountsOf(const std::vector<Finding>& findings) {
+  FindingCounts counts;
+  for (const Finding& finding : findings) {
+    if (finding.suppressed_by.empty()) {
+      counts.Add(finding.rule, finding.severity, 1, finding.times);
+    } else {
+      ++counts.suppressed;
+    }
+  }
+  return counts;
+}
+
 }  // namespace rdmacheck

@@ -105,6 +105,16 @@ struct Related {
   Role role = Role::kChild;
   ObjectRef object;
 };
+// A finding lists this many objects one by one; the others are counted (Finding::unlisted).
+inline constexpr size_t kMaxRelated = 200;
+
+// Objects that a finding does not list one by one: those of one role, kind and creating stack.
+struct Unlisted {
+  Role role = Role::kChild;
+  std::string kind;
+  StackId stack = kNoStack;
+  uint64_t count = 0;
+};
 
 // Objects of one kind and one creating stack, as a count.
 struct Group {
@@ -137,9 +147,13 @@ struct Finding {
   ThreadRef thread;
   bool has_object = false;
   ObjectRef object;
-  std::vector<Related> related;
+  std::vector<Related> related;     // at most kMaxRelated
+  std::vector<Unlisted> unlisted;   // the others of them
   std::vector<StackRef> stacks;
   uint64_t count = 1;               // objects (leaks) or occurrences
+  uint64_t times = 1;               // how often it was found; equal findings are one
+  uint64_t objects = 0;             // refused destroys: of how many objects
+  uint64_t resolved = 0;            // how many of these were destroyed at a later try
   uint64_t bytes = 0;
   std::vector<Group> groups;        // create-failed: what this process holds
   std::vector<std::string> hints;   // further sentences for the text: advice, what is not known
@@ -154,10 +168,11 @@ struct AliveGroup {
   uint64_t count = 0;
   uint64_t bytes = 0;
   StackId stack = kNoStack;
-  std::vector<ObjectRef> objects;   // at most kMaxListedObjects
+  std::vector<ObjectRef> objects;   // at most kMaxListedObjects, and few where the report has many groups
   FailedCall last_failed_call;
 };
 inline constexpr size_t kMaxListedObjects = 1000;
+inline constexpr size_t kMaxListedInReport = 10000;  // of all groups; each group lists at least one
 
 struct KindCount {
   std::string kind;
@@ -187,10 +202,33 @@ struct EnvironmentInfo {
   std::vector<std::string> unwatched;  // sentences
 };
 
+// How many findings there are of each severity and rule, in the order in which they first came. Kept apart from the
+// findings themselves: these may be too many to keep, the counts are exact.
+class FindingCounts {
+ public:
+  struct OfRule {
+    Rule rule{};
+    Severity severity = Severity::kNote;
+    uint64_t findings = 0;
+    uint64_t times = 0;  // how often they were found
+  };
+  void Add(Rule rule, Severity severity, uint64_t findings, uint64_t times);
+  void Remove(Rule rule, Severity severity, uint64_t findings, uint64_t times);
+  uint64_t Of(Severity severity) const;
+  const std::vector<OfRule>& rules() const { return rules_; }
+  uint64_t suppressed = 0;
+
+ private:
+  OfRule& RowOf(Rule rule, Severity severity);
+  std::vector<OfRule> rules_;
+};
+FindingCounts CountsOf(const std::vector<Finding>& findings);
+
 struct Summary {
   uint64_t errors = 0, warnings = 0, notes = 0, suppressed = 0;
   std::vector<KindCount> kinds;
   std::vector<Growth> growth;       // stacks with more than 1,000 live objects or 90 % of a kind
+  uint64_t not_listed = 0;          // findings that are counted, but were too many to be listed
 };
 
 struct Report {

@@ -74,8 +74,10 @@ class JsonWriter {
                         {"alive", one.alive},
                         {"stack", Stack(one.stack)}});
     }
-    return {{"errors", summary.errors},         {"warnings", summary.warnings}, {"notes", summary.notes},
-            {"suppressed", summary.suppressed}, {"kinds", std::move(kinds)},    {"growth", std::move(growth)}};
+    Json json = {{"errors", summary.errors},         {"warnings", summary.warnings}, {"notes", summary.notes},
+                 {"suppressed", summary.suppressed}, {"kinds", std::move(kinds)},    {"growth", std::move(growth)}};
+    if (summary.not_listed != 0) json["not_listed"] = summary.not_listed;
+    return json;
   }
 
   Json OneFinding(const Finding& finding) {
@@ -95,6 +97,18 @@ class JsonWriter {
         {"related", std::move(related)},    {"stacks", std::move(stacks)},
         {"count", finding.count},           {"suppressed_by", TextOrNull(finding.suppressed_by)}};
     if (finding.bytes != 0) json["bytes"] = finding.bytes;
+    if (finding.times > 1) json["times"] = finding.times;
+    if (finding.objects != 0) json["objects"] = finding.objects;
+    if (finding.resolved != 0) json["resolved"] = finding.resolved;
+    if (!finding.unlisted.empty()) {
+      Json counts = Json::object();
+      uint64_t total = 0;
+      for (const Unlisted& some : finding.unlisted) {
+        total += some.count;
+        counts[some.kind] = counts.value(some.kind, uint64_t{0}) + some.count;
+      }
+      json["related_not_listed"] = {{"count", total}, {"kinds", std::move(counts)}};
+    }
     for (const Group& group : finding.groups) {
       Json one = {{"kind", group.kind}, {"count", group.count}, {"stack", Stack(group.stack)}};
       if (group.bytes != 0) one["bytes"] = group.bytes;

@@ -125,6 +125,7 @@ class TextWriter {
 
   void Leaks(const std::vector<const Finding*>& findings, std::string_view header);
   void Event(const Finding& finding, std::string_view header);
+  std::string NotShown(const Finding& finding, uint64_t not_shown);
 
   std::string Take() { return std::move(text_); }
 
@@ -316,28 +317,52 @@ void TextWriter::RelatedObjects(const Finding& finding) {
     Line(line);
     ObjectDetails(object);
   }
-  struct Count {
-    const Related* first;
-    uint64_t count;
-  };
-  std::vector<Count> counts;
-  for (size_t i = shown; i < related.size(); ++i) {
-    const Related* one = related[i];
-    const auto same = std::find_if(counts.begin(), counts.end(), [one](const Count& count) {
-      return count.first->role == one->role && count.first->object.kind == one->object.kind &&
-             count.first->object.created == one->object.created;
+  // Those that are not listed here, and those that the finding itself only counts.
+  std::vector<Unlisted> counts;
+  const auto count = [&counts](const Unlisted& some) {
+    const auto same = std::find_if(counts.begin(), counts.end(), [&some](const Unlisted& one) {
+      return one.role == some.role && one.kind == some.kind && one.stack == some.stack;
     });
     if (same == counts.end()) {
-      counts.push_back({one, 1});
+      counts.push_back(some);
     } else {
-      ++same->count;
+      same->count += some.count;
     }
+  };
+  for (size_t i = shown; i < related.size(); ++i) {
+    const ObjectRef& object = related[i]->object;
+    count({related[i]->role, object.kind, object.created, 1});
   }
-  for (const Count& count : counts) {
-    const std::string place = ShortPlace(count.first->object.created);
-    Line(Cat("and ", count.count, " more: ", NameOf(count.first->role), " ", count.first->object.kind,
+  for (const Unlisted& some : finding.unlisted) count(some);
+  std::stable_sort(counts.begin(), counts.end(),
+                   [](const Unlisted& a, const Unlisted& b) { return a.count > b.count; });
+  const size_t lines = std::min(counts.size(), kShownGroups);
+  for (size_t i = 0; i < lines; ++i) {
+    const std::string place = ShortPlace(counts[i].stack);
+    Line(Cat("and ", counts[i].count, " more: ", NameOf(counts[i].role), " ", counts[i].kind,
              place.empty() ? "" : Cat(", created at ", place)));
   }
+  if (lines == counts.size()) return;
+  KindCounts rest;
+  for (size_t i = lines; i < counts.size(); ++i) rest.Add(counts[i].kind, counts[i].count);
+  Line(Cat("and ", rest.total(), " more from ",
+           Counted(counts.size() - lines, "other creating stack", "other creating stacks"), ": ", rest.Text()));
+}
+
+std::string TextWriter::NotShown(const Finding& finding, uint64_t not_shown) {
+  std::string place = ShortPlace(StackOf(finding, StackRole::kHere));
+  if (place.empty()) place = ShortPlace(CreatedStackOf(finding));
+  Append(&text_, "==", pid_, "==rdmacheck: ", InfoOf(finding.rule).id, ": ", not_shown, " more not shown:");
+  if (!finding.verb.empty()) Append(&text_, " ", finding.verb);
+  if (!place.empty()) Append(&text_, " at ", place);
+  Append(&text_, finding.verb.empty() && place.empty() ? " " : ", ", finding.times, " times in all");
+  if (finding.objects > 1) Append(&text_, ", ", finding.objects, " objects");
+  if (finding.objects == 1 && finding.resolved == 1) text_ += ", then destroyed";
+  if (finding.objects > 1 && finding.resolved > 0) {
+    Append(&text_, ", ", finding.resolved, " of them destroyed at a later try");
+  }
+  text_ += '\n';
+  return Take();
 }
 
 void TextWriter::Groups(const Finding& finding) {
@@ -495,32 +520,31 @@ std::string TextOf(const std::vector<Finding>& group, int pid, FrameSource& fram
   return writer.Take();
 }
 
-std::string SummaryLine(const std::vector<Finding>& findings) {
+std::string NotShownLine(const Finding& finding, uint64_t not_shown, int pid, FrameSource& frames) {
+  TextWriter writer(pid, frames);
+  return writer.NotShown(finding, not_shown);
+}
+
+std::string SummaryLine(const std::vector<Finding>& findings) { return SummaryLine(CountsOf(findings)); }
+
+std::string SummaryLine(const FindingCounts& counts) {
   std::string text;
   for (const Severity severity : {Severity::kError, Severity::kWarning, Severity::kNote}) {
-    uint64_t total = 0;
-    std::vector<std::pair<Rule, uint64_t>> rules;
-    for (const Finding& finding : findings) {
-      if (finding.severity != severity || !finding.suppressed_by.empty()) continue;
-      ++total;
-      const auto known =
-          std::find_if(rules.begin(), rules.end(), [&](const auto& entry) { return entry.first == finding.rule; });
-      if (known == rules.end()) {
-        rules.emplace_back(finding.rule, 1);
-      } else {
-        ++known->second;
-      }
-    }
+    const uint64_t total = counts.Of(severity);
     if (total == 0) continue;
     Append(&text, text.empty() ? "" : ", ", total, " ", NameOf(severity), total == 1 ? " (" : "s (");
-    for (size_t i = 0; i < rules.size(); ++i) {
-      Append(&text, i == 0 ? "" : ", ", InfoOf(rules[i].first).id, " ", rules[i].second);
+    bool first = true;
+    for (const FindingCounts::OfRule& row : counts.rules()) {
+      if (row.severity != severity || row.findings == 0) continue;
+      Append(&text, first ? "" : ", ", InfoOf(row.rule).id, " ", row.findings);
+      if (row.times > row.findings) Append(&text, " seen ", row.times, " times");
+      first = false;
     }
     text += ')';
   }
-  const auto suppressed = std::count_if(findings.begin(), findings.end(),
-                                        [](const Finding& finding) { return !finding.suppressed_by.empty(); });
-  if (suppressed > 0) Append(&text, text.empty() ? "nothing else, " : ", ", suppressed, " suppressed");
+  if (counts.suppressed > 0) {
+    Append(&text, text.empty() ? "nothing else, " : ", ", counts.suppressed, " suppressed");
+  }
   return text.empty() ? text : Cat("SUMMARY: rdmacheck: ", text, "\n");
 }
 

@@ -20,8 +20,13 @@ namespace rdmacheck {
 // largest creating stacks are shown, the rest as counts.
 std::string TextOf(const std::vector<Finding>& group, int pid, FrameSource& frames, std::string_view header = {});
 
+// "==PID==rdmacheck: double-destroy: 190 more not shown: ibv_dereg_mr at main pool.c:25, 200 times in all", for a finding
+// that was made more often than it was written out.
+std::string NotShownLine(const Finding& finding, uint64_t not_shown, int pid, FrameSource& frames);
+
 // "SUMMARY: rdmacheck: 4 errors (leak-at-close 4), 1 warning (open-at-exit 1), 2 suppressed" and a newline; empty if
-// nothing was found.
+// nothing was found. Equal findings are one; where they were made more often, it says how often.
+std::string SummaryLine(const FindingCounts& counts);
 std::string SummaryLine(const std::vector<Finding>& findings);
 
 // The pieces, for the command's other forms.

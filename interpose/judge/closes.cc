@@ -31,8 +31,7 @@ bool BeginClose(Call& call, uintptr_t context, Destruction* destruction) {
     runtime.reporter().Say(std::move(leaks));
     HardenRefused(runtime, left, "its context was closed");
   }
-  runtime.reporter().Summarize();
-  runtime.reporter().WriteJson(false, -1);
+  runtime.reporter().WriteJsonIfBehind();
   return true;
 }
 

@@ -8,6 +8,7 @@
 #include "interpose/judge/event_rules.h"
 #include "interpose/judge/faults.h"
 #include "interpose/judge/judge.h"
+#include "interpose/judge/leaks.h"
 #include "interpose/judge/objects.h"
 #include "interpose/ledger/clock.h"
 #include "interpose/runtime/runtime.h"
@@ -15,8 +16,6 @@
 
 namespace rdmacheck {
 namespace {
-
-constexpr size_t kChildrenInWords = 5;
 
 // "2 mr, 1 qp", largest first.
 std::string CountsOf(const std::vector<Record>& records) {
@@ -65,13 +64,6 @@ std::vector<Record> RootCausesOf(Ledger& ledger, Slot slot) {
   return causes;
 }
 
-void AddChildren(Runtime& runtime, Finding* finding, const std::vector<Record>& children) {
-  for (const Record& child : children) {
-    if (finding->related.size() >= 200) break;
-    finding->related.push_back({Role::kChild, Describe(runtime, child)});
-  }
-}
-
 // Which of the program's modules made the children: a shared PD whose users do not know of each other (field case B33).
 void AddModules(Runtime& runtime, Finding* finding, const std::vector<Record>& children) {
   std::vector<std::pair<std::string, int>> modules;
@@ -94,74 +86,87 @@ void AddModules(Runtime& runtime, Finding* finding, const std::vector<Record>& c
   finding->hints.push_back(text);
 }
 
-// What may hold the object although no child of it is tracked.
+// What may use the object although no child of it is tracked.
 void AddUnknowns(Runtime& runtime, Finding* finding, const Record& record) {
-  std::string creators;
-  for (const std::string& sentence : runtime.UnwatchedSentences()) creators += (creators.empty() ? "" : "; ") + sentence;
-  finding->hints.push_back("no tracked child explains it: what holds this " + std::string(NameOf(record.kind)) +
-                           " was made where rdmacheck does not look, or by another process");
-  if (!creators.empty()) finding->hints.push_back("untracked creators seen: " + creators);
-  if (record.kind == Kind::kMr) {
-    const Slot pd = record.parents.empty() ? 0 : record.parents[0];
-    std::vector<Record> windows;
-    for (Record& sibling : runtime.ledger().ChildrenOf(pd)) {
-      if (sibling.kind == Kind::kMw) windows.push_back(sibling);
-    }
-    if (!windows.empty()) {
-      finding->hints.push_back(std::to_string(windows.size()) + " mw of the same pd may be bound to it");
-      for (const Record& window : windows) {
-        if (finding->related.size() < kChildrenInWords) finding->related.push_back({Role::kHolder, Describe(runtime, window)});
-      }
-    }
+  for (std::string& hint : UnexplainedHints(runtime, record.kind)) finding->hints.push_back(std::move(hint));
+  if (record.kind != Kind::kMr || record.parents.empty()) return;
+  std::vector<Record> windows;
+  for (Record& sibling : runtime.ledger().ChildrenOf(record.parents[0])) {
+    if (sibling.kind == Kind::kMw) windows.push_back(sibling);
   }
+  if (windows.empty()) return;
+  finding->hints.push_back(std::to_string(windows.size()) + " mw of the same pd may be bound to it");
+  AddRelated(runtime, finding, Role::kHolder, windows);
 }
 
 // A refused MR may have a window bound, which the kernel answers with EINVAL as well as EBUSY.
 bool IsBusy(Kind kind, int error) { return error == EBUSY || (kind == Kind::kMr && error == EINVAL); }
 
-void SayRefused(Call& call, const Record& record, int error) {
+// The QP is attached to groups: its own rule, and nothing else is said of this refusal.
+bool SayAttached(Call& call, const Record& record, int error) {
   Runtime& runtime = call.runtime();
-  // Told already: only that it happened again is kept. A tight retry loop must not walk the ledger each time.
-  // A QP may have been attached to a group since, which is another fault.
-  const bool again = runtime.reporter().Again(record.serial, error);
-  if (again && record.kind != Kind::kQp) return;
-  const std::vector<Record> children = RootCausesOf(runtime.ledger(), record.slot);
   std::vector<Record> groups;
-  for (const Record& child : children) {
-    if (child.kind == Kind::kMcast) groups.push_back(child);
+  for (Record& child : runtime.ledger().ChildrenOf(record.slot)) {
+    if (child.kind == Kind::kMcast) groups.push_back(std::move(child));
   }
+  if (groups.empty()) return false;
   const ObjectRef object = Describe(runtime, record);
-  if (record.kind == Kind::kQp && !groups.empty()) {
-    Finding finding = FindingOf(Rule::kMcastAttached, call,
-                                std::string(call.verb()) + " of " + Mention(object) + " is refused (" +
-                                    ErrnoName(error) + "): it is attached to " + std::to_string(groups.size()) +
-                                    " multicast group" + (groups.size() == 1 ? "" : "s"));
-    finding.has_object = true;
-    finding.object = object;
-    finding.object.remark.clear();
-    finding.has_result = true;
-    finding.result = error;
-    finding.stacks.push_back({StackRole::kCreated, record.stack});
-    AddChildren(runtime, &finding, groups);
-    runtime.reporter().Say(std::move(finding));
-    return;
-  }
-  if (again) return;
-  Finding finding = FindingOf(Rule::kBusyDestroy, call,
-                              std::string(call.verb()) + " of " + Mention(object) + " is refused (" +
-                                  ErrnoName(error) + "): " +
-                                  (children.empty() ? std::string("no tracked child explains it")
-                                                    : CountsOf(children) + (children.size() == 1 ? " still uses it" : " still use it")));
+  Finding finding = FindingOf(Rule::kMcastAttached, call,
+                              std::string(call.verb()) + " of " + Mention(object) + " is refused (" + ErrnoName(error) +
+                                  "): it is attached to " + std::to_string(groups.size()) + " multicast group" +
+                                  (groups.size() == 1 ? "" : "s"));
   finding.has_object = true;
   finding.object = object;
   finding.object.remark.clear();
   finding.has_result = true;
   finding.result = error;
   finding.stacks.push_back({StackRole::kCreated, record.stack});
-  AddChildren(runtime, &finding, children);
+  AddRelated(runtime, &finding, Role::kChild, groups);
+  runtime.reporter().Say(std::move(finding));
+  return true;
+}
+
+// `had_children`: when the call began. By its end another thread may have destroyed what it was refused for.
+void SayRefused(Call& call, const Record& record, int error, bool had_children) {
+  Runtime& runtime = call.runtime();
+  const bool has_children = runtime.ledger().HasChildren(record.slot);
+  if (record.kind == Kind::kQp && has_children && SayAttached(call, record, error)) return;
+  Refusal refusal;
+  refusal.verb = call.verb();
+  refusal.result = error;
+  refusal.stack = call.StackId();
+  refusal.when = NowStamp();
+  refusal.explained = had_children || has_children;
+  // Said already, of this object or an equal one: only that it happened again is kept. A loop of retries must not walk
+  // the ledger each time, nor ask for names.
+  Finding finding;
+  finding.rule = Rule::kBusyDestroy;
+  finding.severity = InfoOf(finding.rule).severity;
+  finding.verb = call.verb();
+  finding.has_object = true;
+  finding.object.kind = NameOf(record.kind);
+  finding.object.device = DeviceOf(runtime, record);
+  if (refusal.stack != 0) finding.stacks.push_back({StackRole::kHere, refusal.stack});
+  finding.stacks.push_back({StackRole::kCreated, record.stack});
+  if (runtime.reporter().CountRefusal(finding, record.serial, refusal)) return;
+
+  const std::vector<Record> children = RootCausesOf(runtime.ledger(), record.slot);
+  const std::string why = !children.empty() ? CountsOf(children) + (children.size() == 1 ? " still uses it" : " still use it")
+                          : had_children    ? std::string("what used it was being destroyed meanwhile")
+                                            : std::string("no tracked child explains it");
+  refusal.explained = had_children || !children.empty();
+  finding.time = EpochNow();
+  finding.thread = DescribeThread(call.tid());
+  finding.object = Describe(runtime, record);
+  finding.object.remark.clear();
+  finding.message =
+      std::string(call.verb()) + " of " + Mention(finding.object) + " is refused (" + ErrnoName(error) + "): " + why;
+  finding.has_result = true;
+  finding.result = error;
+  AddRelated(runtime, &finding, Role::kChild, children);
   AddModules(runtime, &finding, children);
-  if (children.empty()) AddUnknowns(runtime, &finding, record);
-  runtime.reporter().SayPending(std::move(finding), record.serial);
+  if (!refusal.explained) AddUnknowns(runtime, &finding, record);
+  runtime.reporter().SayRefusal(std::move(finding), record.serial, refusal);
 }
 
 void SayBeforeChild(Call& call, const Record& record, const std::vector<Record>& children) {
@@ -179,7 +184,7 @@ void SayBeforeChild(Call& call, const Record& record, const std::vector<Record>&
   finding.object = object;
   finding.object.remark.clear();
   finding.stacks.push_back({StackRole::kCreated, record.stack});
-  AddChildren(runtime, &finding, children);
+  AddRelated(runtime, &finding, Role::kChild, children);
   runtime.reporter().Say(std::move(finding));
 }
 
@@ -217,7 +222,10 @@ bool BeginDestroy(Call& call, Kind kind, uintptr_t handle, Destruction* destruct
       destruction->found = found;
       break;
   }
-  if (destruction->active) BeforeDestroyOf(call, kind, handle, found.slot);
+  if (destruction->active) {
+    destruction->had_children = ledger.HasChildren(found.slot);
+    BeforeDestroyOf(call, kind, handle, found.slot);
+  }
   BeginDestroyActivity(call, kind, handle, found.slot);
   return true;
 }
@@ -237,7 +245,7 @@ void EndDestroy(Call& call, Kind kind, Destruction* destruction, int error) {
     if (error == EIO || (IsBusy(kind, error) && HeldByLost(runtime, record))) {
       NoteLostDestroy(call, record, error);
     } else if (IsBusy(kind, error)) {
-      SayRefused(call, record, error);
+      SayRefused(call, record, error, destruction->had_children);
     }
     return;
   }

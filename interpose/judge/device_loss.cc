@@ -53,25 +53,25 @@ void NoteLostDestroy(Call& call, const Record& record, int error) {
   finding.object.remark.clear();
   finding.stacks.push_back({StackRole::kCreated, record.stack});
   finding.timeline = TimelineOf(runtime, context);
-  runtime.reporter().SayPending(std::move(finding), KeyOf(device));
+  runtime.reporter().SayOnce(std::move(finding), KeyOf(device));
 }
 
 void SayAliveAfterLoss(Runtime& runtime, const Record& context, const std::vector<Record>& left, const std::string& verb,
                        uint32_t here) {
   const std::string device = DeviceOf(runtime, context);
-  std::vector<Related> related;
-  for (const Record& record : left) {
-    if (related.size() < 200) related.push_back({Role::kChild, Describe(runtime, record)});
-  }
+  Finding more;
+  AddRelated(runtime, &more, Role::kChild, left);
   const std::string are_open = CountsInWords(left) + " of it " + (left.size() == 1 ? "is" : "are") + " still open";
-  if (runtime.reporter().Complete(KeyOf(device), related, are_open)) return;
+  more.hints.push_back(are_open);
+  if (runtime.reporter().Complete(KeyOf(device), more)) return;
   Finding finding = FindingAtExit(Rule::kAliveAfterDeviceLoss,
                                   device + " is gone, and " + are_open);
   finding.verb = verb;
   finding.has_object = true;
   finding.object = Describe(runtime, context);
   if (here != 0) finding.stacks.push_back({StackRole::kHere, here});
-  finding.related = std::move(related);
+  finding.related = std::move(more.related);
+  finding.unlisted = std::move(more.unlisted);
   uint64_t destroyed = 0;
   double last = 0;
   for (const DeadRecord& dead : runtime.ledger().Dead()) {
@@ -86,7 +86,7 @@ void SayAliveAfterLoss(Runtime& runtime, const Record& context, const std::vecto
     finding.hints.push_back(text);
   }
   finding.timeline = TimelineOf(runtime, context.slot);
-  runtime.reporter().SayPending(std::move(finding), KeyOf(device));
+  runtime.reporter().SayOnce(std::move(finding), KeyOf(device));
 }
 
 void SayLostAtExit(Runtime& runtime, const std::vector<Record>& left) {

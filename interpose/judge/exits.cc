@@ -12,17 +12,17 @@ namespace {
 void SayChannels(Runtime& runtime, Severity severity, const std::vector<Record>& channels) {
   std::vector<Finding> findings = LeakFindings(runtime, Rule::kCmChannelLeak, severity, channels, nullptr, "", 0);
   for (Finding& finding : findings) {
-    size_t ids = 0;
+    std::vector<Record> ids;
     for (const Record& channel : channels) {
       if (channel.stack != finding.object.created) continue;
-      for (const Record& child : runtime.ledger().ChildrenOf(channel.slot)) {
-        if (child.kind != Kind::kCmId) continue;
-        ++ids;
-        if (finding.related.size() < 200) finding.related.push_back({Role::kChild, Describe(runtime, child)});
+      for (Record& child : runtime.ledger().ChildrenOf(channel.slot)) {
+        if (child.kind == Kind::kCmId) ids.push_back(std::move(child));
       }
     }
+    AddRelated(runtime, &finding, Role::kChild, ids);
     finding.message = std::to_string(finding.count) + " event channel" + (finding.count == 1 ? "" : "s") +
-                      " never destroyed, with " + std::to_string(ids) + " id" + (ids == 1 ? "" : "s") + " left";
+                      " never destroyed, with " + std::to_string(ids.size()) + " id" + (ids.size() == 1 ? "" : "s") +
+                      " left";
   }
   runtime.reporter().Say(std::move(findings));
 }
@@ -76,7 +76,7 @@ void JudgeExit(Runtime& runtime) {
   if (options.verbosity >= 1 && !held.empty()) {
     Finding note = FindingAtExit(Rule::kOpenAtExit, "held by a library for its own life: " + CountsInWords(held));
     note.severity = Severity::kNote;
-    for (const Record& record : held) note.related.push_back({Role::kHolder, Describe(runtime, record)});
+    AddRelated(runtime, &note, Role::kHolder, held);
     runtime.reporter().Say(std::move(note));
   }
 }

@@ -27,7 +27,8 @@ void EndUse(Call& call, const Arguments& arguments, int error);
 
 struct Destruction {
   Found found;
-  bool active = false;  // EndDestroy has something to do
+  bool active = false;        // EndDestroy has something to do
+  bool had_children = false;  // when the call began
 };
 bool BeginDestroy(Call& call, Kind kind, uintptr_t handle, Destruction* destruction);
 void EndDestroy(Call& call, Kind kind, Destruction* destruction, int error);

@@ -64,35 +64,57 @@ std::vector<Finding> LeakFindings(Runtime& runtime, Rule rule, Severity severity
   return findings;
 }
 
+std::vector<std::string> UnexplainedHints(Runtime& runtime, Kind kind) {
+  std::vector<std::string> hints{"no tracked child explains it: what uses this " + std::string(NameOf(kind)) +
+                                 " was created where rdmacheck does not look, or by another process"};
+  std::string creators;
+  for (const std::string& sentence : runtime.UnwatchedSentences()) creators += (creators.empty() ? "" : "; ") + sentence;
+  if (!creators.empty()) hints.push_back("untracked creators seen: " + creators);
+  return hints;
+}
+
 void HardenRefused(Runtime& runtime, const std::vector<Record>& records, const std::string& when) {
   for (const Record& record : records) {
-    if (!record.Has(kRefused) || record.failure.verb == nullptr) continue;
-    const ObjectRef object = Describe(runtime, record);
-    Finding finding = FindingAtExit(
-        Rule::kBusyDestroy, std::string(record.failure.verb) + " of " + Mention(object) + " was refused (" +
-                                ErrnoName(record.failure.result) + ") and no later try succeeded before " + when);
-    finding.verb = record.failure.verb;
-    finding.has_result = true;
-    finding.result = record.failure.result;
+    Refusal refusal;
+    if (!record.Has(kRefused) || !runtime.reporter().RefusalOf(record.serial, &refusal)) continue;
+    Finding finding;
+    finding.rule = Rule::kBusyDestroy;
+    finding.severity = Severity::kError;
+    finding.verb = refusal.verb;
     finding.has_object = true;
-    finding.object = object;
-    if (record.failure.stack != 0) finding.stacks.push_back({StackRole::kHere, record.failure.stack});
+    finding.object.kind = NameOf(record.kind);
+    finding.object.device = DeviceOf(runtime, record);
+    if (refusal.stack != 0) finding.stacks.push_back({StackRole::kHere, refusal.stack});
     if (record.stack != 0) finding.stacks.push_back({StackRole::kCreated, record.stack});
-    const std::vector<Record> children = runtime.ledger().ChildrenOf(record.slot);
-    for (const Record& child : children) {
-      if (finding.related.size() < 200) finding.related.push_back({Role::kChild, Describe(runtime, child)});
-    }
-    const double refused = EpochOf(record.failure.when);
-    const double ago = EpochNow() - refused;
-    char text[160];
-    if (children.empty()) {
-      snprintf(text, sizeof(text), "it was refused %.1f s ago; what held it has gone since, and it was never tried again", ago);
-    } else {
-      snprintf(text, sizeof(text), "it was refused %.1f s ago, and %zu object%s still hold it", ago, children.size(),
-               children.size() == 1 ? "" : "s");
+    if (runtime.reporter().CountHardened(finding, record.serial)) continue;
+
+    finding.time = EpochNow();
+    finding.object = Describe(runtime, record);
+    finding.message = std::string(refusal.verb) + " of " + Mention(finding.object) + " was refused (" +
+                      ErrnoName(refusal.result) + ") and no later try succeeded before " + when;
+    finding.has_result = true;
+    finding.result = refusal.result;
+    std::vector<Record> children;
+    if (runtime.ledger().HasChildren(record.slot)) children = runtime.ledger().ChildrenOf(record.slot);
+    AddRelated(runtime, &finding, Role::kChild, children);
+    char ago[64];
+    snprintf(ago, sizeof(ago), "it was refused %.1f s ago", EpochNow() - EpochOf(refusal.when));
+    std::string text = ago;
+    if (refusal.times > 1) text += ", the last of " + std::to_string(refusal.times) + " times";
+    const bool one = children.size() == 1;
+    if (!children.empty()) {
+      text += ", and " + std::to_string(children.size()) + (one ? " object still uses it" : " objects still use it");
+    } else if (refusal.unexplained == 0) {
+      text += "; what was seen using it has been destroyed since, and the destroy was not tried again";
+    } else if (refusal.unexplained < refusal.times) {
+      text += ", of which " + std::to_string(refusal.unexplained) + " without a tracked child that explains it";
     }
     finding.hints.push_back(text);
-    runtime.reporter().Harden(record.serial, std::move(finding));
+    // Children that came later do not explain it either.
+    if (refusal.unexplained > 0) {
+      for (std::string& hint : UnexplainedHints(runtime, record.kind)) finding.hints.push_back(std::move(hint));
+    }
+    runtime.reporter().Harden(std::move(finding), record.serial);
   }
 }
 

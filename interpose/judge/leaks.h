@@ -15,6 +15,9 @@ std::vector<Finding> LeakFindings(Runtime& runtime, Rule rule, Severity severity
 // "4 objects (1 qp, 1 cq, 1 mr, 1 pd)".
 std::string CountsInWords(const std::vector<Record>& records);
 
+// What is said of a refusal that no object of the ledger explains: at the refusal and at the end, as no reason is invented.
+std::vector<std::string> UnexplainedHints(Runtime& runtime, Kind kind);
+
 // Refused destroys among these objects that were never made good: their notes become errors.
 void HardenRefused(Runtime& runtime, const std::vector<Record>& records, const std::string& when);
 

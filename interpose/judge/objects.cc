@@ -172,6 +172,18 @@ std::string Mention(const ObjectRef& object) {
   return text;
 }
 
+void AddRelated(Runtime& runtime, Finding* finding, Role role, const std::vector<Record>& records) {
+  std::map<std::pair<Kind, uint32_t>, uint64_t> rest;
+  for (const Record& record : records) {
+    if (finding->related.size() < kMaxRelated) {
+      finding->related.push_back({role, Describe(runtime, record)});
+    } else {
+      ++rest[{record.kind, record.stack}];
+    }
+  }
+  for (const auto& [key, count] : rest) finding->unlisted.push_back({role, NameOf(key.first), key.second, count});
+}
+
 std::vector<std::vector<Record>> GroupByStack(const std::vector<Record>& records) {
   std::map<std::pair<Kind, uint32_t>, std::vector<Record>> groups;
   for (const Record& record : records) groups[{record.kind, record.stack}].push_back(record);
@@ -238,6 +250,7 @@ void FillReport(Runtime& runtime, Report* report) {
     report->summary.growth.push_back({NameOf(node->kind), stack, created, created - number, number});
   }
   std::map<std::pair<uint32_t, std::string>, AliveGroup> groups;
+  size_t listed = 0;
   for (const Record& record : alive) {
     const std::string device = DeviceOf(runtime, record);
     AliveGroup& group = groups[{record.stack, device}];
@@ -249,7 +262,10 @@ void FillReport(Runtime& runtime, Report* report) {
     if (record.failure.verb != nullptr) {
       group.last_failed_call = {record.failure.verb, record.failure.result, EpochOf(record.failure.when)};
     }
-    if (group.objects.size() < kMaxListedObjects) group.objects.push_back(Describe(runtime, record));
+    if (group.objects.empty() || (group.objects.size() < kMaxListedObjects && listed < kMaxListedInReport)) {
+      group.objects.push_back(Describe(runtime, record));
+      ++listed;
+    }
   }
   for (auto& [key, group] : groups) report->alive.push_back(std::move(group));
   std::stable_sort(report->alive.begin(), report->alive.end(),

@@ -34,6 +34,9 @@ bool FdIsOpen(const Record& record);
 // Is this record to be held against the program: made by it, in this process, not ignored, still there?
 bool Counts(Runtime& runtime, const Record& record);
 
+// Related objects: the first kMaxRelated one by one, the others as counts by kind and creating stack.
+void AddRelated(Runtime& runtime, Finding* finding, Role role, const std::vector<Record>& records);
+
 // Equal kind and creating stack, largest first.
 std::vector<std::vector<Record>> GroupByStack(const std::vector<Record>& records);
 

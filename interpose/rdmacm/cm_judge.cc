@@ -45,9 +45,7 @@ void Describe(Runtime& runtime, Finding* finding, const Record& record, const st
   finding->has_object = true;
   finding->object = Describe(runtime, record);
   if (record.stack != 0) finding->stacks.push_back({StackRole::kCreated, record.stack});
-  for (const Record& child : children) {
-    if (finding->related.size() < 200) finding->related.push_back({role, Describe(runtime, child)});
-  }
+  AddRelated(runtime, finding, role, children);
 }
 
 // Events that are owed to this id by their acks. Says the finding that fits; true if the call may wait.

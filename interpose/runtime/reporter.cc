@@ -20,7 +20,36 @@ namespace rdmacheck {
 namespace {
 
 constexpr uint64_t kTextsOfEqualFindings = 10;
-constexpr size_t kMaxFindings = 10000;
+constexpr size_t kMaxRelatedKept = 20000;  // of all findings
+constexpr size_t kRelatedBeyond = 5;       // what a finding lists when these are used up
+constexpr size_t kNotShownLines = 10;
+constexpr uint64_t kSecond = 1000000000;
+constexpr uint64_t kJsonShare = 10;  // writing the JSON report while the program runs takes a tenth of its time at most
+
+uint64_t Mixed(uint64_t key, uint64_t value) { return (key ^ value) * 0x9E3779B97F4A7C15u + (key >> 31); }
+uint64_t HashOf(const std::string& text) { return std::hash<std::string>()(text); }
+
+// What gives way first when there are too many findings.
+size_t WeightOf(Severity severity, bool suppressed) { return suppressed ? 0 : static_cast<size_t>(severity); }
+
+// Rules of calls that may not come back: they are forwarded, and wait forever or touch what is not there any more.
+bool MayNotReturn(Rule rule) {
+  switch (rule) {
+    case Rule::kUnackedEvents:
+    case Rule::kOverAckedEvents:
+    case Rule::kSelfDeadlock:
+    case Rule::kCmUnackedEvent:
+    case Rule::kBlockedDestroy:
+    case Rule::kUseAfterDestroy:
+    case Rule::kUseAfterClose:
+    case Rule::kDoubleDestroy:  // with forward_double_destroy
+    case Rule::kNullHandle:
+    case Rule::kEventDestroyRace:
+      return true;
+    default:
+      return false;
+  }
+}
 
 // The file this code lies in. Looked up once, by the first reporter: a forked child must not ask the loader.
 ModuleId OwnModule(ModuleTable* modules) {
@@ -87,12 +116,27 @@ StackId CreatedStackOf(const Finding& finding) {
 
 uint64_t KeyOf(const Finding& finding) {
   uint64_t key = static_cast<uint64_t>(finding.rule) * 4 + static_cast<uint64_t>(finding.severity) + 1;
-  auto mix = [&key](uint64_t value) { key = (key ^ value) * 0x9E3779B97F4A7C15u + (key >> 31); };
-  mix(std::hash<std::string>()(finding.has_object ? finding.object.kind : std::string()));
-  mix(std::hash<std::string>()(finding.has_object ? finding.object.device : std::string()));
-  mix(std::hash<std::string>()(finding.verb));
-  for (const StackRef& stack : finding.stacks) mix(static_cast<uint64_t>(stack.role) << 32 | stack.id);
+  key = Mixed(key, HashOf(finding.has_object ? finding.object.kind : std::string()));
+  key = Mixed(key, HashOf(finding.has_object ? finding.object.device : std::string()));
+  key = Mixed(key, HashOf(finding.verb));
+  for (const StackRef& stack : finding.stacks) key = Mixed(key, static_cast<uint64_t>(stack.role) << 32 | stack.id);
   return key;
+}
+
+// Objects beyond the first few become counts.
+void ListFewer(Finding* finding, size_t most) {
+  for (size_t i = most; i < finding->related.size(); ++i) {
+    const Related& one = finding->related[i];
+    const auto same = std::find_if(finding->unlisted.begin(), finding->unlisted.end(), [&one](const Unlisted& some) {
+      return some.role == one.role && some.kind == one.object.kind && some.stack == one.object.created;
+    });
+    if (same != finding->unlisted.end()) {
+      ++same->count;
+    } else {
+      finding->unlisted.push_back({one.role, one.object.kind, one.object.created, 1});
+    }
+  }
+  if (finding->related.size() > most) finding->related.resize(most);
 }
 
 std::string ReadFileQuietly(const std::string& path, std::string* error) {
@@ -139,25 +183,97 @@ void Reporter::Suppress(Finding* finding, FrameSource* frames) {
   if (match != nullptr) finding->suppressed_by = match->Line();
 }
 
+// ---- counting and keeping
+
+Reporter::Known* Reporter::AddLocked(const Finding& finding, uint64_t key, bool* fresh) {
+  auto it = known_.find(key);
+  *fresh = it == known_.end();
+  if (*fresh && known_.size() >= kMaxKnown) {
+    ++beyond_;
+    if (finding.suppressed_by.empty()) {
+      counts_.Add(finding.rule, finding.severity, 1, finding.times);
+    } else {
+      ++counts_.suppressed;
+    }
+    return nullptr;
+  }
+  Known& known = *fresh ? known_[key] : it->second;
+  if (*fresh) {
+    known.order = next_order_++;
+    known.rule = finding.rule;
+    known.severity = finding.severity;
+    known.suppressed = !finding.suppressed_by.empty();
+    if (known.suppressed) ++counts_.suppressed;
+    KeepLocked(&known, finding);
+  }
+  if (!known.suppressed) counts_.Add(known.rule, known.severity, *fresh ? 1 : 0, finding.times);
+  known.times += finding.times;
+  known.count += finding.count;
+  known.bytes += finding.bytes;
+  return &known;
+}
+
+void Reporter::KeepLocked(Known* known, const Finding& finding) {
+  const size_t weight = WeightOf(known->severity, known->suppressed);
+  const bool error = weight == static_cast<size_t>(Severity::kError);
+  // An error unlike all others is kept in any case: rules, verbs and kinds are few.
+  const bool new_kind =
+      error && kinds_kept_
+                   .insert(Mixed(Mixed(static_cast<uint64_t>(finding.rule) + 1, HashOf(finding.verb)),
+                                 HashOf(finding.object.kind)))
+                   .second;
+  if (kept_[0] + kept_[1] + kept_[2] >= kMaxKept) {
+    Known* victim = nullptr;
+    for (size_t less = 0; less < weight && victim == nullptr; ++less) {
+      if (kept_[less] == 0) continue;
+      for (auto& [key, other] : known_) {
+        if (other.finding == nullptr || WeightOf(other.severity, other.suppressed) != less) continue;
+        if (victim == nullptr || other.order > victim->order) victim = &other;
+      }
+    }
+    if (victim != nullptr) {
+      LetGoLocked(victim);
+    } else if (!new_kind) {
+      return;
+    }
+  }
+  known->finding = std::make_unique<Finding>(finding);
+  if (related_kept_ + finding.related.size() > kMaxRelatedKept) ListFewer(known->finding.get(), kRelatedBeyond);
+  related_kept_ += known->finding->related.size();
+  ++kept_[weight];
+}
+
+void Reporter::LetGoLocked(Known* known) {
+  if (known->finding == nullptr) return;
+  related_kept_ -= known->finding->related.size();
+  --kept_[WeightOf(known->severity, known->suppressed)];
+  known->finding.reset();
+}
+
+void Reporter::WriteLocked(const std::vector<Finding>& group, const std::string& header, FrameSource* frames) {
+  const std::string text = TextOf(group, getpid(), *frames, header);
+  if (!text.empty()) sink_.WriteText(text);
+}
+
+// ---- what is said at once
+
 // A finding that was said often enough is only counted, without a look at its names: a program may do it a million times.
-bool Reporter::CountAgain(const std::vector<Finding>& group) {
+bool Reporter::CountAgain(const std::vector<Finding>& group, const std::vector<uint64_t>& keys) {
   bool error = false;
   {
     MutexLock lock(&mutex_);
-    for (const Finding& finding : group) {
-      auto known = by_key_.find(KeyOf(finding));
-      if (known == by_key_.end()) return false;
-      const Finding& first = findings_[known->second];
-      if (first.count / std::max<uint64_t>(finding.count, 1) < kTextsOfEqualFindings) return false;
+    for (uint64_t key : keys) {
+      auto it = known_.find(key);
+      if (it == known_.end()) return false;
+      if (!it->second.suppressed && it->second.shown < kTextsOfEqualFindings) return false;
     }
-    for (const Finding& finding : group) {
-      Finding& first = findings_[by_key_[KeyOf(finding)]];
-      first.count += finding.count;
-      first.bytes += finding.bytes;
-      error |= finding.severity == Severity::kError && first.suppressed_by.empty();
+    for (size_t i = 0; i < group.size(); ++i) {
+      bool fresh = false;
+      const Known* known = AddLocked(group[i], keys[i], &fresh);
+      error |= known->severity == Severity::kError && !known->suppressed;
     }
   }
-  HaltIfAsked(error);
+  After(error, false);
   return true;
 }
 
@@ -169,79 +285,163 @@ void Reporter::Say(Finding finding) {
 
 void Reporter::Say(std::vector<Finding> group, const std::string& header) {
   if (group.empty()) return;
-  if (CountAgain(group)) return;
-  bool error = false;
+  std::vector<uint64_t> keys;
+  for (const Finding& finding : group) keys.push_back(KeyOf(finding));
+  if (CountAgain(group, keys)) return;
+  bool error = false, urgent = false;
   {
     QuietScope quiet;
     ReportFrames frames(depot_, modules_, options_.symbolize);
     MutexLock lock(&mutex_);
     bool say = false;
-    for (Finding& finding : group) {
+    std::vector<Known*> shown;
+    for (size_t i = 0; i < group.size(); ++i) {
+      Finding& finding = group[i];
       Suppress(&finding, frames.get());
-      error |= finding.severity == Severity::kError && finding.suppressed_by.empty();
-      const uint64_t key = KeyOf(finding);
-      auto known = by_key_.find(key);
-      if (known == by_key_.end()) {
-        say = true;
-        if (findings_.size() >= kMaxFindings) {
-          ++dropped_;
-          continue;
-        }
-        by_key_[key] = findings_.size();
-        findings_.push_back(finding);
-        findings_.back().hints = finding.hints;
-      } else {
-        Finding& first = findings_[known->second];
-        const uint64_t texts = first.count / (finding.count == 0 ? 1 : finding.count);
-        say |= texts < kTextsOfEqualFindings;
-        first.count += finding.count;
-        first.bytes += finding.bytes;
-      }
+      const bool speaks = finding.suppressed_by.empty();
+      error |= speaks && finding.severity == Severity::kError;
+      urgent |= speaks && MayNotReturn(finding.rule);
+      bool fresh = false;
+      Known* known = AddLocked(finding, keys[i], &fresh);
+      say |= known == nullptr || known->shown < kTextsOfEqualFindings;
+      if (speaks && known != nullptr) shown.push_back(known);
     }
     if (say) {
-      const std::string text = TextOf(group, getpid(), *frames.get(), header);
-      if (!text.empty()) sink_.WriteText(text);
+      WriteLocked(group, header, frames.get());
+      for (Known* known : shown) ++known->shown;
     }
   }
-  HaltIfAsked(error);
+  After(error, urgent);
 }
 
-void Reporter::SayPending(Finding finding, uint64_t serial) {
-  QuietScope quiet;
-  ReportFrames frames(depot_, modules_, options_.symbolize);
-  MutexLock lock(&mutex_);
-  Suppress(&finding, frames.get());
-  if (findings_.size() >= kMaxFindings) {
-    ++dropped_;
-    return;
+// ---- refused destroys
+
+// Several refusals inside one call of a library (librdmacm destroys a QP, then its CQs and their channels) have one
+// cause: what the program called, and from where. 0: the program's own destroy.
+uint64_t Reporter::CauseOf(StackId here) const {
+  const StackDepot::Node* node = depot_->Get(here);
+  if (node == nullptr || node->owner == Module::Owner::kProgram) return 0;
+  int first = 0;
+  while (first < node->depth && modules_->Get(node->places[first].module).owner != Module::Owner::kProgram) ++first;
+  if (first == node->depth) return 0;
+  uint64_t cause = 1;
+  for (int i = first; i < node->depth; ++i) cause = Mixed(cause, reinterpret_cast<uintptr_t>(node->pcs[i]));
+  return cause | 1;
+}
+
+uint64_t Reporter::RefusalKey(const Finding& like, bool explained) const {
+  uint64_t cause = 0;
+  for (const StackRef& stack : like.stacks) {
+    if (stack.role == StackRole::kHere) cause = CauseOf(stack.id);
   }
-  const uint64_t key = KeyOf(finding);
-  const bool say = by_key_.find(key) == by_key_.end();
-  by_key_[key] = findings_.size();
-  pending_[serial] = findings_.size();
-  findings_.push_back(finding);
-  if (!say) return;
-  const std::string text = TextOf({finding}, getpid(), *frames.get());
-  if (!text.empty()) sink_.WriteText(text);
+  uint64_t key = KeyOf(like);
+  if (cause != 0) key = Mixed(Mixed(cause, static_cast<uint64_t>(like.rule)), HashOf(like.object.device));
+  return Mixed(key, explained ? 1 : 2);
 }
 
-bool Reporter::Again(uint64_t serial, int result) {
-  MutexLock lock(&mutex_);
-  auto it = pending_.find(serial);
-  if (it == pending_.end()) return false;
-  Finding& known = findings_[it->second];
-  ++known.count;
-  known.result = result;
+bool Reporter::CountRefusal(const Finding& like, uint64_t serial, const Refusal& refusal) {
+  const uint64_t key = RefusalKey(like, refusal.explained);
+  {
+    MutexLock lock(&mutex_);
+    auto it = pending_.find(serial);
+    if (it != pending_.end()) {
+      Refusal& before = it->second.refusal;
+      // What explained the first refusals does not explain this one: that is news.
+      if (!refusal.explained && before.unexplained == 0) return false;
+      const uint64_t times = before.times + 1, unexplained = before.unexplained + (refusal.explained ? 0 : 1);
+      before = refusal;
+      before.times = times;
+      before.unexplained = unexplained;
+    }
+    auto known = known_.find(it != pending_.end() ? it->second.key : key);
+    if (known == known_.end()) {
+      if (it == pending_.end()) return false;
+      counts_.Add(like.rule, like.severity, 0, 1);
+    } else {
+      Known& note = known->second;
+      ++note.times;
+      ++note.count;
+      if (!note.suppressed) counts_.Add(note.rule, note.severity, 0, 1);
+      if (note.finding != nullptr) {
+        if (note.objects == 1 && it != pending_.end()) note.finding->result = refusal.result;
+        const std::string also = "also refused in the same call: " + like.verb;
+        auto& hints = note.finding->hints;
+        if (note.finding->verb != like.verb && std::find(hints.begin(), hints.end(), also) == hints.end()) {
+          hints.push_back(also);
+        }
+      }
+      if (it == pending_.end()) {
+        ++note.objects;
+        Pending& pending = pending_[serial];
+        pending = {key, refusal};
+        pending.refusal.times = 1;
+        pending.refusal.unexplained = refusal.explained ? 0 : 1;
+      }
+    }
+  }
+  After(false, false);
   return true;
 }
 
-bool Reporter::Complete(uint64_t serial, std::vector<Related> related, const std::string& hint) {
+uint64_t Reporter::TakeOutLocked(const Pending& pending) {
+  auto it = known_.find(pending.key);
+  if (it == known_.end()) return 0;
+  Known& note = it->second;
+  const uint64_t times = std::min(note.times, pending.refusal.times);
+  note.times -= times;
+  note.count -= std::min(note.count, times);
+  --note.objects;
+  const bool last = note.objects == 0;
+  if (!note.suppressed) {
+    counts_.Remove(note.rule, note.severity, last ? 1 : 0, times);
+  } else if (last) {
+    --counts_.suppressed;
+  }
+  if (!last) return 0;
+  const uint64_t shown = note.shown;
+  LetGoLocked(&note);
+  known_.erase(it);
+  return shown;
+}
+
+void Reporter::SayRefusal(Finding finding, uint64_t serial, const Refusal& refusal) {
+  const uint64_t key = RefusalKey(finding, refusal.explained);
+  {
+    QuietScope quiet;
+    ReportFrames frames(depot_, modules_, options_.symbolize);
+    MutexLock lock(&mutex_);
+    Suppress(&finding, frames.get());
+    Refusal all = refusal;
+    all.times = 1;
+    all.unexplained = refusal.explained ? 0 : 1;
+    uint64_t shown_before = 0;
+    if (auto it = pending_.find(serial); it != pending_.end()) {
+      all.times += it->second.refusal.times;
+      all.unexplained += it->second.refusal.unexplained;
+      shown_before = TakeOutLocked(it->second);
+    }
+    finding.times = finding.count = all.times;
+    bool fresh = false;
+    Known* known = AddLocked(finding, key, &fresh);
+    if (known != nullptr) {
+      ++known->objects;
+      known->shown += shown_before;
+    }
+    pending_[serial] = {key, all};
+    if (fresh) {
+      finding.times = finding.count = 1;
+      WriteLocked({finding}, std::string(), frames.get());
+      if (known != nullptr && !known->suppressed) ++known->shown;
+    }
+  }
+  After(false, false);
+}
+
+bool Reporter::RefusalOf(uint64_t serial, Refusal* refusal) {
   MutexLock lock(&mutex_);
   auto it = pending_.find(serial);
   if (it == pending_.end()) return false;
-  Finding& known = findings_[it->second];
-  for (Related& each : related) known.related.push_back(std::move(each));
-  known.hints.push_back(hint);
+  *refusal = it->second.refusal;
   return true;
 }
 
@@ -249,13 +449,38 @@ void Reporter::Resolve(uint64_t serial, const std::string& how) {
   MutexLock lock(&mutex_);
   auto it = pending_.find(serial);
   if (it == pending_.end()) return;
-  Finding& finding = findings_[it->second];
-  finding.severity = Severity::kNote;
-  finding.hints.push_back(how);
+  if (auto known = known_.find(it->second.key); known != known_.end()) {
+    ++known->second.resolved;
+    known->second.how = how;
+  }
   pending_.erase(it);
 }
 
-void Reporter::Harden(uint64_t serial, Finding finding) {
+bool Reporter::CountHardened(const Finding& like, uint64_t serial) {
+  bool error = false;
+  {
+    MutexLock lock(&mutex_);
+    auto it = pending_.find(serial);
+    if (it == pending_.end()) return true;
+    const uint64_t key = RefusalKey(like, it->second.refusal.unexplained == 0);
+    auto known = known_.find(key);
+    if (known == known_.end()) return false;
+    if (!known->second.suppressed && known->second.shown < kTextsOfEqualFindings) return false;
+    const Pending pending = it->second;
+    pending_.erase(it);
+    TakeOutLocked(pending);
+    Finding one = like;
+    one.count = pending.refusal.times;
+    bool fresh = false;
+    Known* added = AddLocked(one, key, &fresh);
+    ++added->objects;
+    error = !added->suppressed;
+  }
+  After(error, false);
+  return true;
+}
+
+void Reporter::Harden(Finding finding, uint64_t serial) {
   bool error = false;
   {
     QuietScope quiet;
@@ -263,61 +488,173 @@ void Reporter::Harden(uint64_t serial, Finding finding) {
     MutexLock lock(&mutex_);
     auto it = pending_.find(serial);
     if (it == pending_.end()) return;
-    Finding& known = findings_[it->second];
+    const Pending pending = it->second;
     pending_.erase(it);
-    known.severity = Severity::kError;
-    finding.severity = Severity::kError;
-    finding.suppressed_by = known.suppressed_by;
-    known.message = finding.message;
-    for (const std::string& hint : finding.hints) known.hints.push_back(hint);
-    error = known.suppressed_by.empty();
-    const std::string text = TextOf({finding}, getpid(), *frames.get());
-    if (!text.empty()) sink_.WriteText(text);
+    const uint64_t key = RefusalKey(finding, pending.refusal.unexplained == 0);
+    Suppress(&finding, frames.get());
+    error = finding.suppressed_by.empty();
+    Finding kept = finding;
+    kept.count = pending.refusal.times;
+    // What the note said of this object stays said in the JSON report.
+    if (auto known = known_.find(pending.key); known != known_.end() && known->second.finding != nullptr) {
+      const Finding& note = *known->second.finding;
+      if (note.has_object && note.object.serial == serial) {
+        kept.hints.insert(kept.hints.begin(), note.hints.begin(), note.hints.end());
+        if (kept.related.empty()) {
+          kept.related = note.related;
+          kept.unlisted = note.unlisted;
+        }
+      }
+    }
+    TakeOutLocked(pending);
+    bool fresh = false;
+    Known* known = AddLocked(kept, key, &fresh);
+    if (known != nullptr) ++known->objects;
+    if (known == nullptr || known->shown < kTextsOfEqualFindings) {
+      WriteLocked({finding}, std::string(), frames.get());
+      if (known != nullptr && error) ++known->shown;
+    }
   }
-  HaltIfAsked(error);
+  After(error, false);
 }
 
-uint64_t Reporter::ErrorsLocked() {
-  uint64_t errors = 0;
-  for (const Finding& finding : findings_) {
-    errors += finding.severity == Severity::kError && finding.suppressed_by.empty();
+// ---- one finding for each subject
+
+void Reporter::SayOnce(Finding finding, uint64_t subject) {
+  const uint64_t key = Mixed(KeyOf(finding), subject);
+  bool error = false;
+  {
+    QuietScope quiet;
+    ReportFrames frames(depot_, modules_, options_.symbolize);
+    MutexLock lock(&mutex_);
+    if (subjects_.find(subject) != subjects_.end()) return;
+    subjects_[subject] = key;
+    Suppress(&finding, frames.get());
+    error = finding.severity == Severity::kError && finding.suppressed_by.empty();
+    bool fresh = false;
+    Known* known = AddLocked(finding, key, &fresh);
+    WriteLocked({finding}, std::string(), frames.get());
+    if (known != nullptr && !known->suppressed) ++known->shown;
   }
-  return errors;
+  After(error, false);
 }
+
+bool Reporter::Again(uint64_t subject, int result) {
+  MutexLock lock(&mutex_);
+  auto it = subjects_.find(subject);
+  if (it == subjects_.end()) return false;
+  auto known = known_.find(it->second);
+  if (known == known_.end()) return true;
+  ++known->second.count;
+  if (known->second.finding != nullptr) known->second.finding->result = result;
+  json_behind_ = true;
+  return true;
+}
+
+bool Reporter::Complete(uint64_t subject, Finding more) {
+  MutexLock lock(&mutex_);
+  auto it = subjects_.find(subject);
+  if (it == subjects_.end()) return false;
+  auto known = known_.find(it->second);
+  json_behind_ = true;
+  if (known == known_.end() || known->second.finding == nullptr) return true;
+  Finding& finding = *known->second.finding;
+  related_kept_ -= finding.related.size();
+  for (Related& each : more.related) finding.related.push_back(std::move(each));
+  for (Unlisted& each : more.unlisted) finding.unlisted.push_back(std::move(each));
+  ListFewer(&finding, related_kept_ + finding.related.size() > kMaxRelatedKept ? kRelatedBeyond : kMaxRelated);
+  related_kept_ += finding.related.size();
+  for (std::string& hint : more.hints) finding.hints.push_back(std::move(hint));
+  return true;
+}
+
+// ---- counts
 
 uint64_t Reporter::errors() {
   MutexLock lock(&mutex_);
-  return ErrorsLocked();
+  return counts_.Of(Severity::kError);
 }
 
 bool Reporter::anything() {
   MutexLock lock(&mutex_);
-  return !findings_.empty();
+  return !known_.empty() || beyond_ > 0;
 }
 
-void Reporter::HaltIfAsked(bool error) {
-  if (!error || !options_.halt_on_error) return;
-  Summarize();
+// ---- when it is written
+
+void Reporter::After(bool error, bool urgent) {
+  if (error && options_.halt_on_error) {
+    Summarize();
+    WriteJson(false, -1);
+    abort();
+  }
+  if (!sink_.has_json()) return;
+  {
+    MutexLock lock(&mutex_);
+    json_behind_ = true;
+    error_waits_ |= error || urgent;
+    if (!urgent && (!error_waits_ || NanosOf(CLOCK_MONOTONIC) < next_json_)) return;
+  }
   WriteJson(false, -1);
-  abort();
+}
+
+bool Reporter::AnythingNotShown() {
+  MutexLock lock(&mutex_);
+  return std::any_of(known_.begin(), known_.end(), [](const auto& entry) {
+    return !entry.second.suppressed && entry.second.times > entry.second.shown && entry.second.finding != nullptr;
+  });
+}
+
+std::string Reporter::NotShownLocked(FrameSource* frames) {
+  std::vector<const Known*> rest;
+  for (const auto& [key, known] : known_) {
+    if (!known.suppressed && known.times > known.shown) rest.push_back(&known);
+  }
+  std::sort(rest.begin(), rest.end(), [](const Known* a, const Known* b) { return a->order < b->order; });
+  std::string text;
+  size_t lines = 0;
+  uint64_t others = 0, of_findings = 0;
+  for (const Known* known : rest) {
+    if (known->finding == nullptr || lines == kNotShownLines) {
+      others += known->times - known->shown;
+      ++of_findings;
+      continue;
+    }
+    Finding finding = *known->finding;
+    finding.times = known->times;
+    finding.objects = known->objects;
+    finding.resolved = known->resolved;
+    text += NotShownLine(finding, known->times - known->shown, getpid(), *frames);
+    ++lines;
+  }
+  const std::string head = "==" + std::to_string(getpid()) + "==rdmacheck: ";
+  if (others > 0) {
+    text += head + std::to_string(others) + " more not shown, of " + std::to_string(of_findings) + " other finding" +
+            (of_findings == 1 ? "" : "s") + "\n";
+  }
+  uint64_t not_kept = beyond_;
+  for (const auto& [key, known] : known_) not_kept += known.finding == nullptr;
+  if (not_kept > 0) {
+    text += head + std::to_string(not_kept) + (not_kept == 1 ? " finding is" : " findings are") +
+            " counted but not listed in the JSON report, which lists " + std::to_string(kMaxKept) + "\n";
+  }
+  return text;
 }
 
 void Reporter::Summarize(bool growth) {
   QuietScope quiet;
-  ReportFrames frames(depot_, modules_, options_.symbolize && growth);
+  Report report;
+  if (growth) fill_(&report);  // not under the mutex: it asks the loader
+  ReportFrames frames(depot_, modules_, options_.symbolize && (!report.summary.growth.empty() || AnythingNotShown()));
   MutexLock lock(&mutex_);
-  std::string summary = SummaryLine(findings_);
-  if (summary.empty()) return;
-  if (growth) summary = WithGrowthLocked(std::move(summary), frames.get());
-  if (summary == last_summary_) return;
-  last_summary_ = summary;
-  sink_.WriteText(summary);
+  std::string summary = SummaryLine(counts_);
+  if (summary.empty() || summarized_) return;
+  summarized_ = true;
+  sink_.WriteText(NotShownLocked(frames.get()) + WithGrowth(std::move(summary), report, frames.get()));
 }
 
 // "…; growth: 1528 of 1537 qp created at connect_peer peer.c:42 still live" before the end of the line.
-std::string Reporter::WithGrowthLocked(std::string summary, FrameSource* frames) {
-  Report report;
-  fill_(&report);
+std::string Reporter::WithGrowth(std::string summary, const Report& report, FrameSource* frames) {
   if (report.summary.growth.empty()) return summary;
   summary.pop_back();
   for (const Growth& growth : report.summary.growth) {
@@ -327,7 +664,6 @@ std::string Reporter::WithGrowthLocked(std::string summary, FrameSource* frames)
   }
   return summary + "\n";
 }
-
 std::vector<std::string> Reporter::UnmatchedSuppressions() {
   MutexLock lock(&mutex_);
   std::vector<std::string> lines;
@@ -335,53 +671,90 @@ std::vector<std::string> Reporter::UnmatchedSuppressions() {
   return lines;
 }
 
-Report Reporter::BuildLocked(bool ended, int exit_status) {
-  Report report;
-  report.process.pid = getpid();
-  report.process.ppid = getppid();
+void Reporter::BuildLocked(Report* report) {
+  report->process.pid = getpid();
+  report->process.ppid = getppid();
   char exe[PATH_MAX];
   const ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe));
-  if (n > 0) report.process.exe.assign(exe, static_cast<size_t>(n));
+  if (n > 0) report->process.exe.assign(exe, static_cast<size_t>(n));
   const PathValues values = CurrentPathValues();
-  report.process.host = values.host;
-  report.process.rank = values.rank;
-  report.process.started = Start().epoch;
-  report.process.ended = ended ? EpochNow() : 0;
-  report.process.exit_status = exit_status;
-  report.findings = findings_;
-  for (const Finding& finding : findings_) {
-    if (!finding.suppressed_by.empty()) {
-      report.summary.suppressed += 1;
-      continue;
-    }
-    switch (finding.severity) {
-      case Severity::kError: ++report.summary.errors; break;
-      case Severity::kWarning: ++report.summary.warnings; break;
-      case Severity::kNote: ++report.summary.notes; break;
+  report->process.host = values.host;
+  report->process.rank = values.rank;
+  report->process.started = Start().epoch;
+  report->summary.errors = counts_.Of(Severity::kError);
+  report->summary.warnings = counts_.Of(Severity::kWarning);
+  report->summary.notes = counts_.Of(Severity::kNote);
+  report->summary.suppressed = counts_.suppressed;
+  report->summary.not_listed = beyond_;
+  std::vector<const Known*> kept;
+  for (const auto& [key, known] : known_) {
+    if (known.finding != nullptr) {
+      kept.push_back(&known);
+    } else {
+      ++report->summary.not_listed;
     }
   }
-  fill_(&report);
-  if (dropped_ > 0) {
-    report.environment.unwatched.push_back(std::to_string(dropped_) + " findings more than a report holds are left out");
+  std::sort(kept.begin(), kept.end(), [](const Known* a, const Known* b) { return a->order < b->order; });
+  report->findings.reserve(kept.size());
+  for (const Known* known : kept) {
+    report->findings.push_back(*known->finding);
+    Finding& finding = report->findings.back();
+    finding.times = known->times;
+    finding.count = known->count;
+    finding.bytes = known->bytes;
+    finding.objects = known->objects;
+    finding.resolved = known->resolved;
+    if (known->resolved == 0) continue;
+    finding.hints.push_back(known->objects == 1 ? known->how
+                                                : std::to_string(known->resolved) + " of " +
+                                                      std::to_string(known->objects) +
+                                                      " objects were destroyed at a later try");
   }
-  return report;
 }
 
 void Reporter::WriteJson(bool ended, int exit_status) {
   if (!sink_.has_json()) return;
   QuietScope quiet;
+  const uint64_t begin = NanosOf(CLOCK_MONOTONIC);
+  Report report;
+  fill_(&report);  // not under the mutex: it asks the loader
   ReportFrames frames(depot_, modules_, options_.symbolize);
   MutexLock lock(&mutex_);
-  const Report report = BuildLocked(ended, exit_status);
+  report.process.ended = ended ? EpochNow() : 0;
+  report.process.exit_status = exit_status;
+  BuildLocked(&report);
   sink_.ReplaceJson(JsonOf(report, *frames.get()));
+  json_behind_ = error_waits_ = false;
+  const uint64_t now = NanosOf(CLOCK_MONOTONIC);
+  next_json_ = now + std::max(kSecond, kJsonShare * (now - begin));
+}
+
+void Reporter::WriteJsonIfBehind() {
+  {
+    MutexLock lock(&mutex_);
+    if (!json_behind_) return;
+  }
+  WriteJson(false, -1);
 }
 
 int Reporter::WriteSnapshot(const std::string& path) {
-  QuietScope quiet;
-  ReportFrames frames(depot_, modules_, options_.symbolize);
-  MutexLock lock(&mutex_);
-  const Report report = BuildLocked(false, -1);
-  return sink_.ReplaceAndTell(path, JsonOf(report, *frames.get()));
+  int error;
+  {
+    QuietScope quiet;
+    Report report;
+    fill_(&report);
+    ReportFrames frames(depot_, modules_, options_.symbolize);
+    MutexLock lock(&mutex_);
+    BuildLocked(&report);
+    error = sink_.ReplaceAndTell(path, JsonOf(report, *frames.get()));
+  }
+  WriteJsonIfBehind();
+  return error;
+}
+
+void Reporter::WriteNextSnapshot() {
+  const std::string path = NextSnapshotPath();
+  if (WriteSnapshot(path) == 0) sink_.Tell("snapshot written to " + path);
 }
 
 std::string Reporter::NextSnapshotPath() {

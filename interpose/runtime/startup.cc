@@ -94,8 +94,7 @@ void OnSnapshotSignal(int) {
 }
 
 void WriteOneSnapshot() {
-  Reporter& reporter = Runtime::Get().reporter();
-  reporter.WriteSnapshot(reporter.NextSnapshotPath());
+  Runtime::Get().reporter().WriteNextSnapshot();
   snapshots_written.fetch_add(1);
 }
 

@@ -1,5 +1,5 @@
 // The refusal of a CQ is ignored (B23, B25, B30, B64, B67, B88): a note at once, an error at the close, and told with
-// the leak. What held it has gone since.
+// the leak. What used it has been destroyed since.
 // RUN: on=both exit=23
 // EXPECT: NOTE busy-destroy: ibv_destroy_cq of cq #{{.*}} is refused (EBUSY): 1 qp still use
 // EXPECT: child qp #
@@ -7,7 +7,7 @@
 // EXPECT: last failed call: ibv_destroy_cq answered EBUSY
 // EXPECT: destroy refused and never retried
 // EXPECT: ERROR busy-destroy: ibv_destroy_cq of cq #{{.*}} was refused (EBUSY) and no later try succeeded before its context was closed
-// EXPECT: what held it has gone since, and it was never tried again
+// EXPECT: what was seen using it has been destroyed since, and the destroy was not tried again
 // EXPECT: #0 main busy_destroy_never_retried.c:@refused@ (
 // EXPECT-JSON: findings[rule=leak-at-close].object.last_failed_call.verb == ibv_destroy_cq
 // EXPECT-JSON: findings[rule=leak-at-close].object.last_failed_call.result == 16

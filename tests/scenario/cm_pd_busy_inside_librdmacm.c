@@ -15,7 +15,7 @@
 // EXPECT: NOTE busy-destroy: ibv_dealloc_pd of pd #{{.*}} is refused (EBUSY): 1 mr still uses it
 // EXPECT: child mr #{{.*}} at main cm_pd_busy_inside_librdmacm.c:@mr@
 // EXPECT: ERROR busy-destroy: ibv_dealloc_pd of pd #{{.*}} was refused (EBUSY) and no later try succeeded before the process ended
-// EXPECT: what held it has gone since
+// EXPECT: what was seen using it has been destroyed since
 //
 // RUN: on=device args="clean" options="strict=1" exit=0
 // EXPECT-NOTHING

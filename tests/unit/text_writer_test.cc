@@ -144,7 +144,7 @@ TEST(BytesTest, OneUnitIsEnough) {
   EXPECT_EQ(Bytes(~uint64_t{0}), "16 EiB");
 }
 
-TEST(SummaryLineTest, NothingFoundSaysNothing) { EXPECT_EQ(SummaryLine({}), ""); }
+TEST(SummaryLineTest, NothingFoundSaysNothing) { EXPECT_EQ(SummaryLine(FindingCounts()), ""); }
 
 TEST(SummaryLineTest, FindingsAreCountedBySeverityAndRule) {
   EXPECT_EQ(SummaryLine(FixedReport().findings),
