@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "report/cat.h"
+#include "report/json_values.h"
 
 namespace rdmacheck {
 namespace {
@@ -21,26 +22,26 @@ Json TimeOrNull(double seconds) { return seconds == 0 ? Json() : Time(seconds); 
 
 Json TextOrNull(const std::string& text) { return text.empty() ? Json() : Json(text); }
 
-class JsonWriter {
+}  // namespace
+
+class JsonValues::Writer {
  public:
-  explicit JsonWriter(FrameSource& frames) : frames_(frames) {}
+  explicit Writer(FrameSource& frames) : frames_(frames) {}
 
   Json Document(const Report& report) {
     Json findings = Json::array();
     for (const Finding& finding : report.findings) findings.push_back(OneFinding(finding));
     Json alive = Json::array();
     for (const AliveGroup& group : report.alive) alive.push_back(Alive(group));
-    return {{"schema", kReportSchema},
-            {"version", kReportVersion},
-            {"tool", {{"name", "rdmacheck"}, {"version", RDMACHECK_VERSION}}},
-            {"process", Process(report.process)},
-            {"environment", Environment(report.environment)},
-            {"summary", OneSummary(report.summary)},
-            {"findings", std::move(findings)},
-            {"alive", std::move(alive)}};
+    Json document = JsonValues::Head();
+    document["process"] = Process(report.process);
+    document["environment"] = Environment(report.environment);
+    document["summary"] = OneSummary(report.summary);
+    document["findings"] = std::move(findings);
+    document["alive"] = std::move(alive);
+    return document;
   }
 
- private:
   static Json Process(const ProcessInfo& process) {
     return {{"pid", process.pid},
             {"ppid", process.ppid},
@@ -141,6 +142,7 @@ class JsonWriter {
   }
 
   // The creating stack stands with what holds the object, except for related ones.
+ private:
   Json Object(const ObjectRef& object, bool with_stack) {
     Json numbers = Json::object();
     for (const Number& number : object.numbers) numbers[number.name] = number.value;
@@ -182,10 +184,21 @@ class JsonWriter {
   FrameSource& frames_;
 };
 
-}  // namespace
+JsonValues::JsonValues(FrameSource& frames) : writer_(std::make_unique<Writer>(frames)) {}
+JsonValues::~JsonValues() = default;
+Json JsonValues::Head() {
+  return {{"schema", kReportSchema},
+          {"version", kReportVersion},
+          {"tool", {{"name", "rdmacheck"}, {"version", RDMACHECK_VERSION}}}};
+}
+Json JsonValues::Of(const ProcessInfo& process) { return Writer::Process(process); }
+Json JsonValues::Of(const EnvironmentInfo& environment) { return Writer::Environment(environment); }
+Json JsonValues::Of(const Summary& summary) { return writer_->OneSummary(summary); }
+Json JsonValues::Of(const Finding& finding) { return writer_->OneFinding(finding); }
+Json JsonValues::Of(const AliveGroup& group) { return writer_->Alive(group); }
 
 std::string JsonOf(const Report& report, FrameSource& frames) {
-  const Json document = JsonWriter(frames).Document(report);
+  const Json document = JsonValues::Writer(frames).Document(report);
   return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

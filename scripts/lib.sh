@@ -104,7 +104,8 @@ packages_build() {
     "librdmacm-dev:the rdma_cm calls that we intercept" \
     "libdw-dev:headers; the library itself is opened at run time" \
     "libdw1:names and lines of a stack" \
-    "nlohmann-json3-dev:the command reads reports" \
+    "nlohmann-json3-dev:reports are written with it" \
+    "libcli11-dev:the command's arguments" \
     "python3-minimal:checks that the build runs"
 }
 
