@@ -143,7 +143,11 @@ void EndCreate(Call& call, Kind kind, uintptr_t handle, const Numbers& numbers, 
     return;
   }
   StackDepot::Node* stack = call.StackFor(kind);
-  if (stack != nullptr) stack->created.fetch_add(1, std::memory_order_relaxed);
+  if (stack != nullptr) {
+    stack->created.fetch_add(1, std::memory_order_relaxed);
+  } else {
+    runtime.depot().CountUnplaced(kind);
+  }
   Birth birth;
   birth.kind = kind;
   birth.handle = handle;

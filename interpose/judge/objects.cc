@@ -112,6 +112,11 @@ bool IsProgramsOwn(Runtime& runtime, const Record& record) {
   return node == nullptr || node->owner == Module::Owner::kProgram;
 }
 
+bool IsForProgram(Runtime& runtime, const Record& record) {
+  const StackDepot::Node* node = runtime.depot().Get(record.stack);
+  return node == nullptr || node->owner == Module::Owner::kProgram || node->for_program.load(std::memory_order_relaxed);
+}
+
 bool FdIsOpen(const Record& record) {
   struct stat file;
   return fstat(static_cast<int>(record.numbers.a), &file) == 0 && file.st_dev == record.numbers.b &&
@@ -226,7 +231,7 @@ void FillReport(Runtime& runtime, Report* report) {
   for (const Record& record : all) {
     if (record.life == Life::kZombie || record.Has(kInherited)) continue;
     if (record.kind == Kind::kDmabufFd && !FdIsOpen(record)) continue;
-    if (!IsProgramsOwn(runtime, record)) continue;
+    if (!IsForProgram(runtime, record)) continue;
     if (record.origin == Origin::kUnknown) continue;
     alive.push_back(record);
     ++kinds[record.kind].alive;
@@ -234,9 +239,13 @@ void FillReport(Runtime& runtime, Report* report) {
   }
   runtime.depot().ForEach([&](const StackDepot::Node& node) {
     const uint64_t created = node.created.load(std::memory_order_relaxed);
-    if (created == 0 || node.owner != Module::Owner::kProgram) return;
-    kinds[node.kind].created += created;
+    const bool counts = node.owner == Module::Owner::kProgram || node.for_program.load(std::memory_order_relaxed);
+    if (created != 0 && counts) kinds[node.kind].created += created;
   });
+  for (size_t kind = 0; kind < kKindCount; ++kind) {
+    const uint64_t created = runtime.depot().unplaced(static_cast<Kind>(kind));
+    if (created != 0) kinds[static_cast<Kind>(kind)].created += created;
+  }
   for (const auto& [kind, count] : kinds) {
     report->summary.kinds.push_back({NameOf(kind), count.created, count.created - count.alive, count.alive});
   }

@@ -24,6 +24,8 @@ std::string Mention(const ObjectRef& object);
 // Whose the object is: made by a library for itself ("librdmacm"), or empty.
 std::string OwnerNameOf(Runtime& runtime, const Record& record);
 bool IsProgramsOwn(Runtime& runtime, const Record& record);
+// Also what librdmacm made because the program asked for it (rdma_create_qp): counted as made by the program.
+bool IsForProgram(Runtime& runtime, const Record& record);
 
 // An object as small as its memory: an MR's length.
 uint64_t BytesOf(const Record& record);

@@ -24,6 +24,8 @@ class StackDepot {
     const char* verb = nullptr;
     void** pcs = nullptr;
     CodePlace* places = nullptr;  // as the addresses lay when the stack was first seen
+    // A library's call, but what it creates there is the program's: a QP that rdma_create_qp makes.
+    mutable std::atomic<bool> for_program{false};
     // Apart from what every thread reads that takes this stack.
     alignas(64) std::atomic<uint64_t> created{0};
   };
@@ -38,6 +40,9 @@ class StackDepot {
 
   const Node* Get(uint32_t id) const;  // nullptr for 0 or an unknown id
   void ForEach(const std::function<void(const Node&)>& visit) const;
+  // What was created where no stack could be kept.
+  void CountUnplaced(Kind kind) { unplaced_[static_cast<size_t>(kind)].fetch_add(1, std::memory_order_relaxed); }
+  uint64_t unplaced(Kind kind) const { return unplaced_[static_cast<size_t>(kind)].load(std::memory_order_relaxed); }
   void ForgetCounts();  // in a forked child: what was made so far is the parent's
   uint32_t size() const { return next_id_.load(std::memory_order_relaxed) - 1; }
 
@@ -51,6 +56,7 @@ class StackDepot {
   std::atomic<Node*> buckets_[kBuckets] = {};
   std::atomic<std::atomic<Node*>*> chunks_[kMaxStacks >> kChunkBits] = {};
   std::atomic<uint32_t> next_id_{1};
+  std::atomic<uint64_t> unplaced_[kKindCount] = {};
 };
 
 }  // namespace rdmacheck

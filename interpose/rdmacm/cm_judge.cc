@@ -124,6 +124,8 @@ void NoteCmBelongings(Call& call, uintptr_t id, const CmBelongings& belongings) 
     if (!linked && is_ids) {
       const Found pin = ledger.Pin(Kind::kCmId, id);
       if (pin.slot != 0) ledger.Reparent(found.slot, 0, pin.slot);
+      const StackDepot::Node* node = call.runtime().depot().Get(record.stack);
+      if (node != nullptr) node->for_program.store(true, std::memory_order_relaxed);
     }
     ledger.Unpin(found.slot);
   }
