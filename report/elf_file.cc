@@ -1,12 +1,8 @@
 #include "report/elf_file.h"
 
 #include <elf.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -23,10 +19,10 @@ std::string_view NameAt(std::string_view names, size_t at) {
 
 }  // namespace
 
-ElfFile::ElfFile(const std::string& path) : fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)) {
-  struct stat info = {};
-  if (fd_ < 0 || fstat(fd_, &info) != 0 || !S_ISREG(info.st_mode)) return;
-  file_size_ = static_cast<uint64_t>(info.st_size);
+ElfFile::ElfFile(const std::string& path) : file_(path), bytes_(file_.bytes()) { ReadHeaders(); }
+ElfFile::ElfFile(InMemory file) : bytes_(file.bytes) { ReadHeaders(); }
+
+void ElfFile::ReadHeaders() {
   Elf64_Ehdr header;
   if (!Read(0, &header, sizeof(header)) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
       header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != kOurByteOrder) {
@@ -42,7 +38,7 @@ ElfFile::ElfFile(const std::string& path) : fd_(open(path.c_str(), O_RDONLY | O_
     if (count == 0) count = first.sh_size;
     if (names_index == SHN_XINDEX) names_index = first.sh_link;
   }
-  if (count > file_size_ / sizeof(Elf64_Shdr)) return;
+  if (count > bytes_.size() / sizeof(Elf64_Shdr)) return;
   std::vector<Elf64_Shdr> headers(count);
   if (count == 0 || !Read(header.e_shoff, headers.data(), count * sizeof(Elf64_Shdr)) || names_index >= count) return;
   const std::string names = Bytes(headers[names_index].sh_offset, headers[names_index].sh_size);
@@ -52,21 +48,9 @@ ElfFile::ElfFile(const std::string& path) : fd_(open(path.c_str(), O_RDONLY | O_
   }
 }
 
-ElfFile::~ElfFile() {
-  if (fd_ >= 0) close(fd_);
-}
-
 bool ElfFile::Read(uint64_t offset, void* out, size_t size) const {
-  if (offset > file_size_ || size > file_size_ - offset) return false;
-  char* to = static_cast<char*>(out);
-  while (size > 0) {
-    const ssize_t n = pread(fd_, to, size, static_cast<off_t>(offset));
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    to += n;
-    offset += static_cast<uint64_t>(n);
-    size -= static_cast<size_t>(n);
-  }
+  if (offset > bytes_.size() || size > bytes_.size() - offset) return false;
+  memcpy(out, bytes_.data() + offset, size);
   return true;
 }
 
@@ -75,7 +59,7 @@ std::string ElfFile::Bytes(const Section& section) const {
 }
 
 std::string ElfFile::Bytes(uint64_t offset, uint64_t size) const {
-  if (size > file_size_) return {};
+  if (size > bytes_.size()) return {};
   std::string bytes(size, '\0');
   return Read(offset, bytes.data(), bytes.size()) ? bytes : std::string();
 }
@@ -117,6 +101,11 @@ std::string ElfFile::DebugLink() const {
 bool ElfFile::has_symtab() const {
   return std::any_of(sections_.begin(), sections_.end(),
                      [](const Section& section) { return section.type == SHT_SYMTAB && section.size > 0; });
+}
+
+bool ElfFile::has_compressed_sections() const {
+  return std::any_of(sections_.begin(), sections_.end(),
+                     [](const Section& section) { return (section.flags & SHF_COMPRESSED) != 0; });
 }
 
 void ElfFile::LoadSymbols() {

@@ -7,15 +7,20 @@
 #include <string_view>
 #include <vector>
 
+#include "report/mapped_file.h"
+
 namespace rdmacheck {
 
-// A 64-bit file of this machine's byte order. It is read, never mapped: a mapping of a file that somebody truncates
-// would kill the program with SIGBUS. Whatever is wrong with a file, it only has no build-id and no symbols.
+// A 64-bit file of this machine's byte order. Whatever is wrong with a file, it only has no build-id and no symbols.
 class ElfFile {
  public:
   // Does nothing but read the headers; ok() tells whether it is an ELF file at all.
   explicit ElfFile(const std::string& path);
-  ~ElfFile();
+  // Of a file in memory, which outlives this.
+  struct InMemory {
+    std::string_view bytes;
+  };
+  explicit ElfFile(InMemory file);
   ElfFile(const ElfFile&) = delete;
   ElfFile& operator=(const ElfFile&) = delete;
 
@@ -30,6 +35,7 @@ class ElfFile {
   // .symtab or, without one, .dynsym; empty if none covers it. Reads the tables at the first call.
   std::string FunctionAt(uint64_t address);
   bool has_symtab() const;
+  bool has_compressed_sections() const;
 
  private:
   struct Section {
@@ -48,9 +54,11 @@ class ElfFile {
   std::string Bytes(const Section& section) const;
   void LoadSymbols();
 
-  int fd_;
+  void ReadHeaders();
+
+  MappedFile file_;
+  std::string_view bytes_;
   bool ok_ = false;
-  uint64_t file_size_ = 0;
   std::vector<Section> sections_;
   bool loaded_ = false;
   std::vector<Symbol> symbols_;  // by address

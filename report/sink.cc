@@ -127,10 +127,8 @@ int ReplaceFile(const std::string& path, std::string_view bytes) {
 
   // Through a symbolic link, the file behind it is replaced, not the link.
   std::string real_path = path;
-  if (char* resolved = exists ? realpath(path.c_str(), nullptr) : nullptr) {
-    real_path = resolved;
-    free(resolved);
-  }
+  std::string resolved(PATH_MAX, '\0');
+  if (exists && realpath(path.c_str(), &resolved[0]) != nullptr) real_path = resolved.c_str();
   static std::atomic<unsigned> counter{0};
   for (int tries = 0;; ++tries) {
     const std::string temporary = Cat(real_path, ".", getpid(), "-", counter.fetch_add(1), ".tmp");

@@ -2,7 +2,7 @@
 
 #include <cxxabi.h>
 #include <dlfcn.h>
-#include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,11 +16,13 @@
 
 #include "report/cat.h"
 #include "report/elf_file.h"
+#include "report/mapped_file.h"
 #include "report/quiet_scope.h"
 
 #if RDMACHECK_HAVE_LIBDW
 #include <dwarf.h>
-#include <elfutils/libdwfl.h>
+#include <elfutils/libdw.h>
+#include <libelf.h>
 #endif
 
 namespace rdmacheck {
@@ -106,73 +108,30 @@ std::string Demangled(const std::string& name) {
   return result;
 }
 
-// ---- libdw, reached by dlopen ----
-
-#if RDMACHECK_HAVE_LIBDW
-
-// clang-format off
-#define RDMACHECK_LIBDW_FUNCTIONS(F)                                                                    \
-  F(dwfl_begin) F(dwfl_end) F(dwfl_report_elf) F(dwfl_report_end) F(dwfl_module_info)                   \
-  F(dwfl_module_addrdie) F(dwfl_module_nextcu) F(dwfl_module_addrinfo) F(dwfl_standard_find_debuginfo)  \
-  F(dwarf_child) F(dwarf_siblingof) F(dwarf_haspc) F(dwarf_tag) F(dwarf_diename) F(dwarf_ranges)        \
-  F(dwarf_attr) F(dwarf_attr_integrate) F(dwarf_formstring) F(dwarf_formudata)                          \
-  F(dwarf_getsrcfiles) F(dwarf_filesrc) F(dwarf_getsrc_die) F(dwarf_linesrc) F(dwarf_lineno)
-// clang-format on
-
-class Symbolizer::Libdw {
- public:
-  // Null if the library is not there or lacks a function.
-  static std::unique_ptr<Libdw> Open() {
-    std::unique_ptr<Libdw> libdw(new Libdw);
-    libdw->handle_ = dlopen("libdw.so.1", RTLD_LAZY | RTLD_LOCAL);
-    if (libdw->handle_ == nullptr) return nullptr;
-#define RDMACHECK_LOAD(name)                                                       \
-  libdw->name = reinterpret_cast<decltype(&::name)>(dlsym(libdw->handle_, #name)); \
-  if (libdw->name == nullptr) return nullptr;
-    RDMACHECK_LIBDW_FUNCTIONS(RDMACHECK_LOAD)
-#undef RDMACHECK_LOAD
-    return libdw;
-  }
-  ~Libdw() {
-    if (handle_ != nullptr) dlclose(handle_);
-  }
-
-#define RDMACHECK_DECLARE(name) decltype(&::name) name = nullptr;
-  RDMACHECK_LIBDW_FUNCTIONS(RDMACHECK_DECLARE)
-#undef RDMACHECK_DECLARE
-
- private:
-  Libdw() = default;
-  void* handle_ = nullptr;
-};
-
-#else
-
-class Symbolizer::Libdw {};
-
-#endif
-
 // ---- One file of code ----
 
 class Symbolizer::Module {
  public:
-  Module(const std::string& path, const std::string& build_id, const SymbolizerOptions& options, const Libdw* libdw)
-      : options_(options), libdw_(libdw), path_(path) {
-    usable_ = OpenFile(build_id);
+  Module(const std::string& path, const std::string& build_id, const SymbolizerOptions& options)
+      : options_(options), path_(path) {
+    // What was mapped when the code was first met is what ran, whatever lies at that path today.
+    image_ = options.image_of ? options.image_of(path, build_id) : std::string_view();
+    usable_ = (!image_.empty() || Map(path)) && IsBuild(build_id);
     if (!usable_ && !build_id.empty()) {
       // Another build lies there now, or none, as on another machine: debug information of the right build will do.
       path_ = FindDebugFile(options.debug_roots, path, build_id, {});
       if (path_.empty() && options.debuginfod) path_ = FetchDebugFile(build_id);
-      usable_ = !path_.empty() && OpenFile(build_id);
+      usable_ = !path_.empty() && Map(path_) && IsBuild(build_id);
     }
 #if RDMACHECK_HAVE_LIBDW
-    if (usable_ && libdw_ != nullptr && !IsCLibrary(path)) OpenDwfl();
+    if (usable_ && options.use_libdw && !IsCLibrary(path)) OpenDwarf();
 #endif
   }
 
   ~Module() {
 #if RDMACHECK_HAVE_LIBDW
-    if (dwfl_ != nullptr) libdw_->dwfl_end(dwfl_);
+    if (dwarf_ != nullptr) dwarf_end(dwarf_);
+    if (elf_ != nullptr) elf_end(elf_);
 #endif
   }
   Module(const Module&) = delete;
@@ -186,8 +145,14 @@ class Symbolizer::Module {
   }
 
  private:
-  bool OpenFile(const std::string& wanted_build_id) {
-    const ElfFile file(path_);
+  bool Map(const std::string& path) {
+    file_ = MappedFile(path);
+    image_ = file_.bytes();
+    return !image_.empty();
+  }
+
+  bool IsBuild(const std::string& wanted_build_id) {
+    const ElfFile file(ElfFile::InMemory{image_});
     if (!file.ok()) return false;
     build_id_ = file.BuildId();
     link_ = file.DebugLink();
@@ -195,10 +160,20 @@ class Symbolizer::Module {
     return wanted_build_id.empty() || wanted_build_id == build_id_;
   }
 
+  // The file with what was split off, if it is there.
+  std::string_view DebugImage() {
+    if (!looked_for_debug_) {
+      looked_for_debug_ = true;
+      const std::string path = FindDebugFile(options_.debug_roots, path_, build_id_, link_);
+      if (!path.empty()) debug_file_ = MappedFile(path);
+    }
+    return debug_file_.bytes();
+  }
+
   std::vector<Frame> Lookup(uint64_t address) {
     std::vector<Frame> frames;
 #if RDMACHECK_HAVE_LIBDW
-    if (dwfl_module_ != nullptr) frames = LookupInDwarf(address);
+    if (dwarf_ != nullptr) frames = LookupInDwarf(address);
 #endif
     if (frames.empty()) {
       Frame frame;
@@ -210,124 +185,107 @@ class Symbolizer::Module {
 
   std::string SymbolAt(uint64_t address) {
     if (symbols_ == nullptr) {
-      symbols_ = std::make_unique<ElfFile>(path_);
-      if (!symbols_->has_symtab()) {
-        const std::string debug_file = FindDebugFile(options_.debug_roots, path_, build_id_, link_);
-        if (!debug_file.empty()) symbols_ = std::make_unique<ElfFile>(debug_file);
-      }
+      symbols_ = std::make_unique<ElfFile>(ElfFile::InMemory{image_});
+      if (!symbols_->has_symtab() && !DebugImage().empty()) symbols_ = std::make_unique<ElfFile>(ElfFile::InMemory{DebugImage()});
     }
     return symbols_->FunctionAt(address);
   }
 
 #if RDMACHECK_HAVE_LIBDW
-  static int FindElf(Dwfl_Module*, void**, const char*, Dwarf_Addr, char**, Elf**) { return -1; }
-
-  static int FindDebuginfo(Dwfl_Module* module, void** userdata, const char* name, Dwarf_Addr base,
-                           const char* file_name, const char* link, GElf_Word crc, char** found) {
-    // Asked for the second file that dwz shares between packages, libdw names no module: do without its names.
-    if (userdata == nullptr || *userdata == nullptr) return -1;
-    const auto* self = static_cast<const Module*>(*userdata);
-    const std::string path = FindDebugFile(self->options_.debug_roots, self->path_, self->build_id_, self->link_);
-    if (!path.empty()) {
-      const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-      if (fd >= 0) *found = strdup(path.c_str());
-      return fd;
-    }
-    // libdw's own search goes to the network.
-    if (!self->options_.debuginfod) return -1;
-    return self->libdw_->dwfl_standard_find_debuginfo(module, userdata, name, base, file_name, link, crc, found);
+  // Addresses are the file's own, as our offsets are: nothing is relocated.
+  void OpenDwarf() {
+    elf_version(EV_CURRENT);
+    if (!OpenDwarfOf(image_) && !DebugImage().empty()) OpenDwarfOf(DebugImage());
   }
 
-  void OpenDwfl() {
-    static const Dwfl_Callbacks callbacks = {&FindElf, &FindDebuginfo, nullptr, nullptr};
-    dwfl_ = libdw_->dwfl_begin(&callbacks);
-    if (dwfl_ == nullptr) return;
-    // Loaded at 0, so that addresses are the file's own, as our offsets are.
-    Dwfl_Module* module = libdw_->dwfl_report_elf(dwfl_, path_.c_str(), path_.c_str(), -1, 0, true);
-    libdw_->dwfl_report_end(dwfl_, nullptr, nullptr);
-    if (module == nullptr) return;
-    void** userdata = nullptr;
-    libdw_->dwfl_module_info(module, &userdata, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
-    if (userdata != nullptr) *userdata = this;
-    dwfl_module_ = module;
+  bool OpenDwarfOf(std::string_view image) {
+    // libdw notes in the section's header, in place, that it has unpacked it: those pages become our own.
+    if (ElfFile(ElfFile::InMemory{image}).has_compressed_sections() &&
+        mprotect(const_cast<char*>(image.data()), image.size(), PROT_READ | PROT_WRITE) != 0) {
+      return false;
+    }
+    Elf* elf = elf_memory(const_cast<char*>(image.data()), image.size());
+    Dwarf* dwarf = elf == nullptr ? nullptr : dwarf_begin_elf(elf, DWARF_C_READ, nullptr);
+    if (dwarf == nullptr) {
+      if (elf != nullptr) elf_end(elf);
+      return false;
+    }
+    elf_ = elf;
+    dwarf_ = dwarf;
+    return true;
   }
 
   std::string NameOfDie(Dwarf_Die* die) {
     Dwarf_Attribute attribute;
     for (const unsigned name : {unsigned{DW_AT_linkage_name}, unsigned{DW_AT_MIPS_linkage_name}}) {
-      if (libdw_->dwarf_attr_integrate(die, name, &attribute) == nullptr) continue;
+      if (dwarf_attr_integrate(die, name, &attribute) == nullptr) continue;
       last_has_linkage_name_ = true;
-      if (const char* linkage_name = libdw_->dwarf_formstring(&attribute)) return Demangled(linkage_name);
+      if (const char* linkage_name = dwarf_formstring(&attribute)) return Demangled(linkage_name);
     }
     last_has_linkage_name_ = false;
-    const char* name = libdw_->dwarf_diename(die);
+    const char* name = dwarf_diename(die);
     return name != nullptr ? name : "";
   }
 
-  uint64_t UnsignedOf(Dwarf_Die* die, unsigned name) {
+  static uint64_t UnsignedOf(Dwarf_Die* die, unsigned name) {
     Dwarf_Attribute attribute;
     Dwarf_Word value = 0;
-    if (libdw_->dwarf_attr(die, name, &attribute) == nullptr) return 0;
-    return libdw_->dwarf_formudata(&attribute, &value) == 0 ? value : 0;
+    if (dwarf_attr(die, name, &attribute) == nullptr) return 0;
+    return dwarf_formudata(&attribute, &value) == 0 ? value : 0;
   }
 
   // Where an inlined function was called.
-  void CallSiteOf(Dwarf_Die* unit, Dwarf_Die* inlined, Frame* caller) {
+  static void CallSiteOf(Dwarf_Die* unit, Dwarf_Die* inlined, Frame* caller) {
     caller->line = static_cast<int>(UnsignedOf(inlined, DW_AT_call_line));
     Dwarf_Files* files = nullptr;
     size_t count = 0;
     const uint64_t index = UnsignedOf(inlined, DW_AT_call_file);
-    if (libdw_->dwarf_getsrcfiles(unit, &files, &count) != 0 || index >= count) return;
-    if (const char* file = libdw_->dwarf_filesrc(files, index, nullptr, nullptr)) caller->file = file;
+    if (dwarf_getsrcfiles(unit, &files, &count) != 0 || index >= count) return;
+    if (const char* file = dwarf_filesrc(files, index, nullptr, nullptr)) caller->file = file;
   }
 
   std::vector<Frame> LookupInDwarf(uint64_t address) {
     std::vector<Frame> frames(1);
     last_has_linkage_name_ = false;
-    Dwarf_Addr bias = 0;
-    Dwarf_Die unit_storage;
-    if (Dwarf_Die* unit = UnitAt(address, &unit_storage, &bias)) {
-      if (Dwarf_Line* line = libdw_->dwarf_getsrc_die(unit, address - bias)) {
-        const char* file = libdw_->dwarf_linesrc(line, nullptr, nullptr);
+    Dwarf_Die unit;
+    if (UnitAt(address, &unit)) {
+      if (Dwarf_Line* line = dwarf_getsrc_die(&unit, address)) {
+        const char* file = dwarf_linesrc(line, nullptr, nullptr);
         if (file != nullptr) frames[0].file = file;
-        libdw_->dwarf_lineno(line, &frames[0].line);
+        dwarf_lineno(line, &frames[0].line);
       }
-      ExpandInlined(unit, address - bias, &frames);
+      ExpandInlined(&unit, address, &frames);
     }
     // A function that only its file sees has no linkage name in DWARF; its symbol then says the scopes.
     if (!last_has_linkage_name_) {
-      GElf_Off into = 0;
-      GElf_Sym symbol;
-      const char* name = libdw_->dwfl_module_addrinfo(dwfl_module_, address, &into, &symbol, nullptr, nullptr, nullptr);
-      // libdw names the nearest symbol before, however far; a name of some other function would mislead.
-      const bool covers = name != nullptr && (symbol.st_size == 0 || into < symbol.st_size);
+      const std::string symbol = SymbolAt(address);
       std::string* function = &frames.back().function;
-      if (covers && (function->empty() || strncmp(name, "_Z", 2) == 0)) *function = NameOfSymbol(name);
+      if (!symbol.empty() && (function->empty() || symbol.compare(0, 2, "_Z") == 0)) *function = NameOfSymbol(symbol);
     }
     if (frames.size() == 1 && frames[0].function.empty() && frames[0].file.empty()) frames.clear();
     return frames;
   }
 
   // The compilation unit of an address. libdw itself finds it by .debug_aranges only, which clang does not write.
-  Dwarf_Die* UnitAt(uint64_t address, Dwarf_Die* storage, Dwarf_Addr* bias) {
-    if (Dwarf_Die* unit = libdw_->dwfl_module_addrdie(dwfl_module_, address, bias)) return unit;
+  bool UnitAt(uint64_t address, Dwarf_Die* unit) {
+    if (dwarf_addrdie(dwarf_, address, unit) != nullptr) return true;
     if (!units_loaded_) LoadUnits();
     const auto after = std::upper_bound(units_.begin(), units_.end(), address,
-                                        [](uint64_t wanted, const UnitRange& unit) { return wanted < unit.begin; });
-    if (after == units_.begin() || address >= std::prev(after)->end) return nullptr;
-    *storage = std::prev(after)->unit;
-    *bias = std::prev(after)->bias;
-    return storage;
+                                        [](uint64_t wanted, const UnitRange& range) { return wanted < range.begin; });
+    if (after == units_.begin() || address >= std::prev(after)->end) return false;
+    *unit = std::prev(after)->unit;
+    return true;
   }
 
   void LoadUnits() {
     units_loaded_ = true;
-    Dwarf_Addr bias = 0;
-    for (Dwarf_Die* unit = nullptr; (unit = libdw_->dwfl_module_nextcu(dwfl_module_, unit, &bias)) != nullptr;) {
+    Dwarf_CU* at_unit = nullptr;
+    Dwarf_Die unit;
+    while (dwarf_get_units(dwarf_, at_unit, &at_unit, nullptr, nullptr, &unit, nullptr) == 0) {
       Dwarf_Addr base = 0, begin = 0, end = 0;
-      for (ptrdiff_t at = 0; (at = libdw_->dwarf_ranges(unit, at, &base, &begin, &end)) > 0;) {
+      for (ptrdiff_t at = 0; (at = dwarf_ranges(&unit, at, &base, &begin, &end)) > 0;) {
         // Code that the linker threw away stays behind as a range at 0.
-        if (begin != 0) units_.push_back({begin + bias, end + bias, bias, *unit});
+        if (begin != 0) units_.push_back({begin, end, unit});
       }
     }
     std::sort(units_.begin(), units_.end(), [](const UnitRange& a, const UnitRange& b) { return a.begin < b.begin; });
@@ -340,7 +298,7 @@ class Symbolizer::Module {
     for (size_t i = functions.size(); i > 0; --i) {
       Dwarf_Die* function = &functions[i - 1];
       frames->back().function = NameOfDie(function);
-      if (libdw_->dwarf_tag(function) != DW_TAG_inlined_subroutine) break;
+      if (dwarf_tag(function) != DW_TAG_inlined_subroutine) break;
       Frame caller;
       CallSiteOf(unit, function, &caller);
       frames->push_back(std::move(caller));
@@ -349,20 +307,20 @@ class Symbolizer::Module {
 
   // The function that holds an address, then what is inlined into it there, outermost first. (dwarf_getscopes() would
   // do, but does not look into namespaces, where clang puts functions.)
-  bool FindFunctions(Dwarf_Die* parent, Dwarf_Addr address, std::vector<Dwarf_Die>* functions) {
+  static bool FindFunctions(Dwarf_Die* parent, Dwarf_Addr address, std::vector<Dwarf_Die>* functions) {
     Dwarf_Die die;
-    if (libdw_->dwarf_child(parent, &die) != 0) return false;
+    if (dwarf_child(parent, &die) != 0) return false;
     do {
-      const int tag = libdw_->dwarf_tag(&die);
+      const int tag = dwarf_tag(&die);
       if (tag == DW_TAG_namespace || tag == DW_TAG_module) {
         if (FindFunctions(&die, address, functions)) return true;
       } else if (IsFunction(tag) || tag == DW_TAG_lexical_block) {
-        if (libdw_->dwarf_haspc(&die, address) <= 0) continue;
+        if (dwarf_haspc(&die, address) <= 0) continue;
         if (IsFunction(tag)) functions->push_back(die);
         FindFunctions(&die, address, functions);
         return true;
       }
-    } while (libdw_->dwarf_siblingof(&die, &die) == 0);
+    } while (dwarf_siblingof(&die, &die) == 0);
     return false;
   }
 
@@ -372,44 +330,38 @@ class Symbolizer::Module {
 
   struct UnitRange {
     uint64_t begin, end;
-    Dwarf_Addr bias;
     Dwarf_Die unit;
   };
 
-  Dwfl* dwfl_ = nullptr;
-  Dwfl_Module* dwfl_module_ = nullptr;
+  Elf* elf_ = nullptr;
+  Dwarf* dwarf_ = nullptr;
   bool units_loaded_ = false;
   std::vector<UnitRange> units_;        // by begin
   bool last_has_linkage_name_ = false;  // of the DIE that NameOfDie() looked at last
 #endif
 
   const SymbolizerOptions& options_;
-  [[maybe_unused]] const Libdw* const libdw_;
   std::string path_;
   std::string build_id_, link_;
-  bool usable_ = false;
+  MappedFile file_, debug_file_;
+  std::string_view image_;
+  bool usable_ = false, looked_for_debug_ = false;
   std::unique_ptr<ElfFile> symbols_;
   std::unordered_map<uint64_t, std::vector<Frame>> frames_;
 };
 
-Symbolizer::Symbolizer(SymbolizerOptions options) : options_(std::move(options)) {
-#if RDMACHECK_HAVE_LIBDW
-  const QuietScope quiet;
-  if (options_.use_libdw) libdw_ = Libdw::Open();
-#endif
-}
+Symbolizer::Symbolizer(SymbolizerOptions options) : options_(std::move(options)) {}
 
 Symbolizer::~Symbolizer() {
   const QuietScope quiet;
-  modules_.clear();  // before the library that their destructors call
-  libdw_.reset();
+  modules_.clear();
 }
 
-bool Symbolizer::has_libdw() const { return libdw_ != nullptr; }
+bool Symbolizer::has_libdw() const { return RDMACHECK_HAVE_LIBDW && options_.use_libdw; }
 
 Symbolizer::Module* Symbolizer::ModuleOf(const Frame& frame) {
   std::unique_ptr<Module>& module = modules_[Cat(frame.build_id, ":", frame.module)];
-  if (module == nullptr) module = std::make_unique<Module>(frame.module, frame.build_id, options_, libdw_.get());
+  if (module == nullptr) module = std::make_unique<Module>(frame.module, frame.build_id, options_);
   return module.get();
 }
 

@@ -1,13 +1,15 @@
 // Finds function, file and line of frames that carry module, offset and build-id.
 //
-// Everything is opened for one report and closed with it: make a Symbolizer, write the report, let it go. With
-// libdw.so.1 on the machine (loaded only now, and only for the report) frames get lines and inlined callers; without
-// it, names from the symbol tables. Only local files are read, unless `debuginfod` is set. A module whose file now has
-// another build-id than the one that ran gets no names: none is better than a wrong one.
+// Everything is opened for one report and closed with it: make a Symbolizer, write the report, let it go. libdw, which is
+// part of this library, gives lines and inlined callers; without it there are names from the symbol tables. Only local
+// files are read, unless `debuginfod` is set. A module whose file now has another build-id than the one that ran gets no
+// names: none is better than a wrong one.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -21,9 +23,11 @@ struct SymbolizerOptions {
   bool debuginfod = false;
   // Folders that hold .build-id/xx/yyyy.debug and copies of the file tree.
   std::vector<std::string> debug_roots = {"/usr/lib/debug"};
+  // The bytes of a module's file as it was mapped when its code was first met, or nothing: then the file is read now.
+  std::function<std::string_view(const std::string& path, const std::string& build_id)> image_of;
 };
 
-// Not thread-safe. Changes no errno; while it lives it may hold descriptors and mappings, afterwards none.
+// Not thread-safe. Changes no errno; takes no lock. While it lives it may hold mappings, but no descriptor.
 class Symbolizer {
  public:
   explicit Symbolizer(SymbolizerOptions options = {});
@@ -40,12 +44,10 @@ class Symbolizer {
 
  private:
   class Module;
-  class Libdw;
 
   Module* ModuleOf(const Frame& frame);
 
   const SymbolizerOptions options_;
-  std::unique_ptr<Libdw> libdw_;                                      // null: not there, or not wanted
   std::unordered_map<std::string, std::unique_ptr<Module>> modules_;  // by path and build-id
 };
 

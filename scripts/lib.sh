@@ -102,8 +102,7 @@ packages_build() {
     "pkg-config:finds libraries for the build" \
     "libibverbs-dev:the verbs that we intercept" \
     "librdmacm-dev:the rdma_cm calls that we intercept" \
-    "libdw-dev:headers; the library itself is opened at run time" \
-    "libdw1:names and lines of a stack" \
+    "zlib1g-dev:reads compressed debug information" \
     "nlohmann-json3-dev:reports are written with it" \
     "libcli11-dev:the command's arguments" \
     "python3-minimal:checks that the build runs"

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "interpose/hooks/reentry.h"
+#include "interpose/runtime/guard.h"
 #include "interpose/runtime/runtime.h"
 #include "interpose/verbs/effect.h"
 
@@ -40,46 +41,68 @@ template <class Effect>
 struct IsCm<Effect, std::enable_if_t<Effect::kCm>> : std::true_type {};
 
 template <class Effect>
-using ScopeOf = std::conditional_t<IsCm<Effect>::value, CmScope, HookScope>;
+using ScopeOf = std::conditional_t<IsCm<Effect>::value, CmScope, VerbScope>;
+
+// What a call that is not forwarded returns as its error: EINVAL, but for the gets, which return what the kernel would for
+// a descriptor that is closed.
+template <class Effect, class = void>
+struct RefusalOf {
+  static constexpr int kError = EINVAL;
+};
+template <class Effect>
+struct RefusalOf<Effect, std::void_t<decltype(Effect::kRefusal)>> {
+  static constexpr int kError = Effect::kRefusal;
+};
 
 // No function on this path is noexcept: a thread may be cancelled inside the real verb and unwinds through here.
 template <class Row, class R, class... A>
 R Intercept(R (*real)(A...), void* caller, A... a) {
   using Effect = typename Row::Effect;
   if (real == nullptr) return Refuse<Effect, R>(EOPNOTSUPP);
-  if (HookScope::Nested()) return real(a...);
-  // A librdmacm call hides its own inner ones, but not the verbs inside it.
-  if (IsCm<Effect>::value && (CmScope::Nested() || !Runtime::Get().options().track_rdmacm)) return real(a...);
   const int entry_errno = errno;
-  Call call(Row::kName, Effect::kCreates, caller);
+  const uintptr_t frame = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+  const Reentry::Answer whose = Reentry::Ask(IsCm<Effect>::value, frame, caller);
+  Runtime* const runtime = whose == Reentry::Answer::kInternal ? nullptr : Runtime::GetIfPossible();
+  if (runtime == nullptr || (IsCm<Effect>::value && !runtime->options().track_rdmacm)) {
+    errno = entry_errno;
+    return real(a...);
+  }
+  Call call(*runtime, Row::kName, Effect::kCreates, caller);
+  const PutAside outer(call.self(), whose == Reentry::Answer::kProgramInHandler);
   const std::tuple<A...> args(a...);
   typename Effect::State state{};
   {
-    HookScope ours;
-    if (!Effect::Before(call, state, args)) {
+    OurScope ours(frame);
+    if (!Guarded(*runtime, true, [&] { return Effect::Before(call, state, args); })) {
       errno = entry_errno;
-      return Refuse<Effect, R>(EINVAL);
+      return Refuse<Effect, R>(RefusalOf<Effect>::kError);
     }
   }
   errno = entry_errno;
   if constexpr (std::is_void_v<R>) {
     {
-      ScopeOf<Effect> scope;
+      ScopeOf<Effect> scope(frame);
       real(a...);
     }
     const int saved = errno;
-    HookScope ours;
-    Effect::After(call, state, args, nullptr);
+    OurScope ours(frame);
+    Guarded(*runtime, true, [&] {
+      Effect::After(call, state, args, nullptr);
+      return true;
+    });
     errno = saved;
   } else {
     R result;
     {
-      ScopeOf<Effect> scope;
+      ScopeOf<Effect> scope(frame);
       result = real(a...);
     }
     const int saved = errno;
-    HookScope ours;
-    Effect::After(call, state, args, result);
+    OurScope ours(frame);
+    Guarded(*runtime, true, [&] {
+      Effect::After(call, state, args, result);
+      return true;
+    });
     errno = saved;
     return result;
   }

@@ -4,9 +4,6 @@
 
 namespace rdmacheck {
 
-thread_local int HookScope::depth_ = 0;
-thread_local int CmScope::depth_ = 0;
-
 template <class Fn, size_t I>
 struct ArgOf;
 template <class R, class... A, size_t I>

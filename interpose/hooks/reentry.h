@@ -1,32 +1,74 @@
-// A verb inside a verb is one event: libibverbs and the providers call their own exported functions through the PLT.
+// Whose call is this: the program's, or one that a library makes inside a verb of its own? A verb inside a verb is one
+// event: libibverbs and the providers call their own exported functions through the PLT.
+//
+// A thread marks where it entered a verb, by the address of the hook's frame. That a mark is there does not mean that the
+// thread is still inside: siglongjmp(), an exception or a cancellation leaves a verb sideways. And a thread that is inside
+// may call verbs of its own, in a signal handler that interrupted it. So at each call that meets a mark, the stack is
+// asked: is that frame among the callers, and does a signal handler stand between?
 #pragma once
+
+#include <cstdint>
 
 namespace rdmacheck {
 
-class HookScope {
- public:
-  HookScope() { ++depth_; }
-  ~HookScope() { --depth_; }
-  HookScope(const HookScope&) = delete;
-  HookScope& operator=(const HookScope&) = delete;
-  static bool Nested() { return depth_ > 0; }
+struct ThreadRecord;
 
- private:
-  // A thread that is cancelled inside a verb unwinds past us without running the destructor; its depth dies with it.
-  static thread_local int depth_ __attribute__((tls_model("initial-exec")));
+// Frames of this thread, 0 for none.
+struct Marks {
+  uintptr_t ours = 0;  // our own code: what is called there is not judged, for we may hold a lock
+  uintptr_t verb = 0;  // a real verb
+  uintptr_t cm = 0;    // a real librdmacm call: hides its own inner ones, but not the verbs inside it
 };
 
-// The same for librdmacm's calls of itself.
-class CmScope {
+class Reentry {
  public:
-  CmScope() { ++depth_; }
-  ~CmScope() { --depth_; }
-  CmScope(const CmScope&) = delete;
-  CmScope& operator=(const CmScope&) = delete;
-  static bool Nested() { return depth_ > 0; }
+  enum class Answer : uint8_t { kProgram, kProgramInHandler, kInternal };
+
+  // Asked first thing by a hook, with its own frame and the direct caller.
+  static Answer Ask(bool is_cm, uintptr_t frame, void* caller) {
+    if (__builtin_expect((marks_.ours | marks_.verb | (is_cm ? marks_.cm : 0)) == 0, true)) return Answer::kProgram;
+    return AskStack(is_cm, frame, caller);
+  }
+
+  static Marks& ThisThread() { return marks_; }
 
  private:
-  static thread_local int depth_ __attribute__((tls_model("initial-exec")));
+  static Answer AskStack(bool is_cm, uintptr_t frame, void* caller);
+  static thread_local Marks marks_ __attribute__((tls_model("initial-exec")));
+};
+
+// Sets one mark for as long as it lives. A thread that leaves sideways does not run the destructor: see above.
+template <uintptr_t Marks::*kMark>
+class MarkScope {
+ public:
+  explicit MarkScope(uintptr_t frame) : before_(Reentry::ThisThread().*kMark) { Reentry::ThisThread().*kMark = frame; }
+  ~MarkScope() { Reentry::ThisThread().*kMark = before_; }
+  MarkScope(const MarkScope&) = delete;
+  MarkScope& operator=(const MarkScope&) = delete;
+
+ private:
+  const uintptr_t before_;
+};
+using OurScope = MarkScope<&Marks::ours>;
+using VerbScope = MarkScope<&Marks::verb>;
+using CmScope = MarkScope<&Marks::cm>;
+
+// A handler's own call while the thread is inside another one: what the thread was doing is put aside meanwhile, so that
+// the handler's get or destroy is judged by itself.
+class PutAside {
+ public:
+  PutAside(ThreadRecord* thread, bool really);
+  ~PutAside();
+  PutAside(const PutAside&) = delete;
+  PutAside& operator=(const PutAside&) = delete;
+
+ private:
+  ThreadRecord* thread_ = nullptr;
+  uint8_t activity_ = 0, kind_ = 0;
+  const char* verb_ = nullptr;
+  uintptr_t object_ = 0;
+  uint32_t serial_ = 0, stack_ = 0;
+  uint64_t begin_ = 0;
 };
 
 }  // namespace rdmacheck

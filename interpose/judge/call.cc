@@ -8,8 +8,8 @@
 
 namespace rdmacheck {
 
-Call::Call(const char* verb, Kind creates, void* caller)
-    : verb_(verb), creates_(creates), caller_(caller), runtime_(Runtime::Get()), self_(ThisThread()) {}
+Call::Call(Runtime& runtime, const char* verb, Kind creates, void* caller)
+    : verb_(verb), creates_(creates), caller_(caller), runtime_(runtime), self_(ThisThread()) {}
 
 StackDepot::Node* Call::Stack() {
   if (taken_) return stack_;

@@ -24,7 +24,7 @@ using Pins = absl::InlinedVector<Slot, 8>;
 
 class Call {
  public:
-  Call(const char* verb, Kind creates, void* caller);
+  Call(Runtime& runtime, const char* verb, Kind creates, void* caller);
   const char* verb() const { return verb_; }
   Kind creates() const { return creates_; }
   Runtime& runtime() const { return runtime_; }

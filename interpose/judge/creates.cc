@@ -1,6 +1,8 @@
 // Rules about creating: null-handle, use-after-*, foreign-process for the arguments, create-failed for the result.
 #include <errno.h>
 
+#include <new>
+
 #include "interpose/judge/faults.h"
 #include "interpose/judge/judge.h"
 #include "interpose/judge/objects.h"
@@ -96,7 +98,9 @@ Found Adopt(Call& call, Kind kind, uintptr_t handle) {
 
 }  // namespace
 
-void CreatesForkChild() { told_mutex.Renew(); }
+void CreatesForkChild() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  if (told_mutex.Renew()) new (&last_told) absl::flat_hash_map<const char*, uint32_t>;
+}
 
 bool BeginCreate(Call& call, const Arguments& arguments, Pins* pins) {
   Ledger& ledger = call.runtime().ledger();

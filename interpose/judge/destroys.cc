@@ -231,7 +231,7 @@ bool BeginDestroy(Call& call, Kind kind, uintptr_t handle, Destruction* destruct
 }
 
 void EndDestroy(Call& call, Kind kind, Destruction* destruction, int error) {
-  EndDestroyActivity(call);
+  EndDestroyActivity(call, destruction->found.slot);
   if (!destruction->active) return;
   Runtime& runtime = call.runtime();
   Ledger& ledger = runtime.ledger();

@@ -12,7 +12,7 @@ void BeforeDestroyOf(Call& call, Kind kind, uintptr_t handle, Slot slot);
 // The thread is now inside a destruction verb, whether or not its object is tracked; event-destroy-race is judged at the
 // end, when it is known how long the two overlapped.
 void BeginDestroyActivity(Call& call, Kind kind, uintptr_t handle, Slot slot);
-void EndDestroyActivity(Call& call);
+void EndDestroyActivity(Call& call, Slot slot);
 
 void EventRulesForkChild();
 

@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include <algorithm>
+#include <new>
 
 #include "interpose/judge/device_loss.h"
 #include "interpose/judge/event_rules.h"
@@ -392,10 +393,10 @@ void BeginDestroyActivity(Call& call, Kind kind, uintptr_t handle, Slot slot) {
   if (judged) LookForOverlap(self, true);
 }
 
-void EndDestroyActivity(Call& call) {
+void EndDestroyActivity(Call& call, Slot slot) {
   ThreadRecord* self = call.self();
   if (self == nullptr || self->verb.load(std::memory_order_relaxed) != call.verb()) return;
-  EndWatch(self);
+  EndWatch(self, slot);
   if (call.runtime().judges_races() && self->activity.load(std::memory_order_relaxed) == Activity::kDestroy) {
     LookForOverlap(self, true);
     TellOverlaps(call, true);
@@ -403,8 +404,8 @@ void EndDestroyActivity(Call& call) {
   EndActivity(self);
 }
 
-void EventRulesForkChild() {
-  pairs_mutex.Renew();
+void EventRulesForkChild() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  if (pairs_mutex.Renew()) new (&pairs_told) std::vector<std::pair<uint32_t, uint32_t>>;
   WatcherForkChild();
 }
 

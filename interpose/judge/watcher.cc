@@ -1,16 +1,18 @@
 #include "interpose/judge/watcher.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <time.h>
 
 #include <algorithm>
+#include <atomic>
 #include <vector>
 
 #include "interpose/judge/objects.h"
 #include "interpose/judge/timeline.h"
 #include "interpose/ledger/clock.h"
+#include "interpose/ledger/mutex.h"
+#include "interpose/runtime/guard.h"
 #include "interpose/runtime/runtime.h"
 
 namespace rdmacheck {
@@ -26,16 +28,14 @@ struct Watch {
 };
 
 struct State {
-  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-  pthread_cond_t changed;
-  std::vector<Watch> watches;
-  bool running = false;
-  State() {
-    pthread_condattr_t attr;
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&changed, &attr);
-    pthread_condattr_destroy(&attr);
+  Mutex mutex;
+  std::atomic<uint32_t> changes{0};  // counts changes of the list; the thread of ours waits for the next
+  std::vector<Watch> watches ABSL_GUARDED_BY(mutex);
+  bool running ABSL_GUARDED_BY(mutex) = false;
+
+  void Changed() {
+    changes.fetch_add(1);
+    FutexWake(&changes, 1);
   }
 };
 
@@ -104,40 +104,50 @@ void SayBlocked(Runtime& runtime, const Watch& watch) {
   runtime.reporter().Say(std::move(finding));
 }
 
+// The next watch that is due, told from now on; or when to look again. False: nothing is watched any more.
+bool NextDue(State& state, Watch* due, uint64_t* next, uint32_t* seen) {
+  MutexLock lock(&state.mutex);
+  *seen = state.changes.load();
+  *next = ~0ull;
+  due->thread = nullptr;
+  if (state.watches.empty()) {
+    state.running = false;
+    return false;
+  }
+  const uint64_t now = NanosOf(CLOCK_MONOTONIC);
+  for (Watch& watch : state.watches) {
+    if (watch.told) continue;
+    if (watch.deadline <= now) {
+      watch.told = true;
+      *due = watch;
+      return true;
+    }
+    *next = std::min(*next, watch.deadline);
+  }
+  return true;
+}
+
 void* Run(void* argument) {
   Runtime& runtime = *static_cast<Runtime*>(argument);
   State& state = TheState();
-  pthread_mutex_lock(&state.mutex);
-  for (;;) {
-    if (state.watches.empty()) break;
-    const uint64_t now = NanosOf(CLOCK_MONOTONIC);
-    uint64_t next = ~0ull;
-    Watch due{};
-    for (Watch& watch : state.watches) {
-      if (watch.told) continue;
-      if (watch.deadline <= now) {
-        watch.told = true;
-        due = watch;
-        break;
-      }
-      next = std::min(next, watch.deadline);
-    }
+  Watch due{};
+  uint64_t next = 0;
+  uint32_t seen = 0;
+  while (NextDue(state, &due, &next, &seen)) {
     if (due.thread != nullptr) {
-      // The slot stays what it is while the destroy has not returned; it cannot return unseen: EndWatch takes the mutex.
-      pthread_mutex_unlock(&state.mutex);
-      SayBlocked(runtime, due);
-      pthread_mutex_lock(&state.mutex);
+      // The slot stays what it is while the destroy has not returned.
+      Guarded(runtime, true, [&] {
+        SayBlocked(runtime, due);
+        return true;
+      });
       continue;
     }
-    if (next == ~0ull) {
-      pthread_cond_wait(&state.changed, &state.mutex);
-    } else {
-      const timespec until{static_cast<time_t>(next / 1000000000u), static_cast<long>(next % 1000000000u)};
-      pthread_cond_timedwait(&state.changed, &state.mutex, &until);
-    }
+    const uint64_t now = NanosOf(CLOCK_MONOTONIC);
+    if (next <= now) continue;
+    const uint64_t wait = next - now;
+    const timespec time{static_cast<time_t>(wait / 1000000000u), static_cast<long>(wait % 1000000000u)};
+    FutexWait(&state.changes, seen, next == ~0ull ? nullptr : &time);
   }
-  state.running = false;
-  pthread_mutex_unlock(&state.mutex);
   return nullptr;
 }
 
@@ -156,7 +166,11 @@ void StartThread(Runtime& runtime) {
   if (made) {
     pthread_setname_np(thread, "rdmacheck");
   } else {
-    TheState().running = false;
+    {
+      State& state = TheState();
+      MutexLock lock(&state.mutex);
+      state.running = false;
+    }
     runtime.TellOnce("no thread could be started to watch a destroy that may hang; blocked-destroy will not be said");
   }
 }
@@ -167,25 +181,30 @@ void BeginWatch(Runtime& runtime, ThreadRecord* self, Slot slot) {
   const int timeout = runtime.options().hang_timeout;
   if (timeout <= 0 || self == nullptr) return;
   State& state = TheState();
-  pthread_mutex_lock(&state.mutex);
-  state.watches.push_back({self, self->tid.load(), self->sequence.load(), slot,
-                           NanosOf(CLOCK_MONOTONIC) + static_cast<uint64_t>(timeout) * 1000000000u, false});
-  const bool start = !state.running;
-  state.running = true;
-  pthread_cond_signal(&state.changed);
-  pthread_mutex_unlock(&state.mutex);
+  bool start;
+  {
+    MutexLock lock(&state.mutex);
+    state.watches.push_back({self, self->tid.load(), self->sequence.load(), slot,
+                             NanosOf(CLOCK_MONOTONIC) + static_cast<uint64_t>(timeout) * 1000000000u, false});
+    start = !state.running;
+    state.running = true;
+  }
+  state.Changed();
   if (start) StartThread(runtime);
 }
 
-void EndWatch(ThreadRecord* self) {
+void EndWatch(ThreadRecord* self, Slot slot) {
   State* state = the_state.load(std::memory_order_acquire);
   if (state == nullptr || self == nullptr) return;
-  pthread_mutex_lock(&state->mutex);
-  auto& watches = state->watches;
-  watches.erase(std::remove_if(watches.begin(), watches.end(), [self](const Watch& w) { return w.thread == self; }),
-                watches.end());
-  pthread_cond_signal(&state->changed);
-  pthread_mutex_unlock(&state->mutex);
+  {
+    MutexLock lock(&state->mutex);
+    auto& watches = state->watches;
+    const auto ends = [=](const Watch& w) { return w.thread == self && w.slot == slot; };
+    const auto kept = std::remove_if(watches.begin(), watches.end(), ends);
+    if (kept == watches.end()) return;
+    watches.erase(kept, watches.end());
+  }
+  state->Changed();
 }
 
 void WatcherForkChild() { the_state.store(nullptr); }

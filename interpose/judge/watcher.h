@@ -8,7 +8,7 @@ namespace rdmacheck {
 
 // From now on this thread's destroy (its activity has begun) is watched; call EndWatch when it returns.
 void BeginWatch(Runtime& runtime, ThreadRecord* self, Slot slot);
-void EndWatch(ThreadRecord* self);
+void EndWatch(ThreadRecord* self, Slot slot);
 void WatcherForkChild();
 
 }  // namespace rdmacheck

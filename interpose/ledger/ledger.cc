@@ -134,13 +134,18 @@ bool Ledger::SlotEq::operator()(uint32_t a, uint32_t b) const {
 
 Ledger::Shard::Shard() : live(0, SlotHash{this}, SlotEq{this}) {}
 
-Ledger::Ledger()
-    : shards_(static_cast<Shard*>(mmap(nullptr, kShards * sizeof(Shard), PROT_READ | PROT_WRITE,
-                                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0))) {
-  for (uint32_t s = 0; s < kShards; ++s) new (&shards_[s]) Shard;
+Ledger::Shard* Ledger::MapShards() {
+  void* shards = mmap(nullptr, kShards * sizeof(Shard), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                      -1, 0);
+  return shards == MAP_FAILED ? nullptr : static_cast<Shard*>(shards);
+}
+
+Ledger::Ledger() : shards_(MapShards()) {
+  for (uint32_t s = 0; shards_ != nullptr && s < kShards; ++s) new (&shards_[s]) Shard;
 }
 
 Ledger::~Ledger() {
+  if (shards_ == nullptr) return;
   for (uint32_t s = 0; s < kShards; ++s) {
     for (uint32_t c = 0; c << kChunkBits < shards_[s].used; ++c) delete[] shards_[s].chunks[c].load();
     shards_[s].~Shard();
@@ -157,7 +162,11 @@ uint32_t Ledger::Allocate(Shard& shard) {
   const uint32_t index = shard.used;
   if (index >> kChunkBits >= kMaxChunks) return 0;
   std::atomic<Entry*>& chunk = shard.chunks[index >> kChunkBits];
-  if (chunk.load(std::memory_order_relaxed) == nullptr) chunk.store(new Entry[kChunk], std::memory_order_release);
+  if (chunk.load(std::memory_order_relaxed) == nullptr) {
+    Entry* fresh = new (std::nothrow) Entry[kChunk];
+    if (fresh == nullptr) return 0;
+    chunk.store(fresh, std::memory_order_release);
+  }
   ++shard.used;
   return index;
 }
@@ -277,47 +286,57 @@ Slot Ledger::Create(const Birth& birth) {
     if ((children.load(std::memory_order_relaxed) & kEverParent) == 0) children.fetch_or(kEverParent);
   }
   Slot slot = 0;
-  {
-    MutexLock lock(&shard.mutex);
-    const uint32_t index = Allocate(shard);
-    if (index == 0) {
-      dropped.insert(dropped.end(), birth.parents.begin(), birth.parents.end());
-    } else {
-      Entry& entry = shard.At(index);
-      entry.handle = birth.handle;
-      entry.numbers = birth.numbers;
-      entry.serial = serial;
-      entry.stack = birth.stack;
-      entry.born = born;
-      entry.thread = birth.thread;
-      entry.kind = birth.kind;
-      entry.origin = birth.origin;
-      entry.flags = birth.flags;
-      entry.children.store(0, std::memory_order_relaxed);
-      size_t n = 0;
-      for (Slot parent : birth.parents) {
-        if (n < 2) {
-          entry.parents[n++] = parent;
-        } else {
-          shard.more_parents[index].push_back(parent);
-        }
-      }
-      entry.life.store(Life::kLive, std::memory_order_release);
-      if (const auto [known, fresh] = shard.live.insert(index); !fresh) {
-        const uint32_t old = *known;
-        // Equal to the set, so the place keeps its hash.
-        const_cast<uint32_t&>(*known) = index;
-        if ((shard.At(old).children.load() & ~kEverParent) == 0) {
-          dropped = Release(shard, old);
-        } else {
-          shard.At(old).life.store(Life::kZombie);
-        }
-      }
-      slot = SlotOf(IndexOf(shard), index);
-    }
+  try {
+    slot = Add(shard, birth, serial, born, &dropped);
+  } catch (const std::bad_alloc&) {
+  }
+  if (slot == 0) {
+    for (Slot parent : birth.parents) Unpin(parent);
   }
   UnpinAll(dropped);
   return slot;
+}
+
+// Whatever may want memory comes before the first change.
+Slot Ledger::Add(Shard& shard, const Birth& birth, Serial serial, uint32_t born, absl::InlinedVector<Slot, 4>* dropped) {
+  MutexLock lock(&shard.mutex);
+  shard.live.reserve(shard.live.size() + 1);
+  absl::InlinedVector<Slot, 4> more;
+  if (birth.parents.size() > 2) more.assign(birth.parents.begin() + 2, birth.parents.end());
+  const uint32_t index = Allocate(shard);
+  if (index == 0) return 0;
+  Entry& entry = shard.At(index);
+  if (!more.empty()) {
+    try {
+      shard.more_parents[index] = std::move(more);
+    } catch (const std::bad_alloc&) {
+      shard.free.push_back(index);  // it was there before, or has room: Allocate took one from it or made a new one
+      return 0;
+    }
+  }
+  entry.handle = birth.handle;
+  entry.numbers = birth.numbers;
+  entry.serial = serial;
+  entry.stack = birth.stack;
+  entry.born = born;
+  entry.thread = birth.thread;
+  entry.kind = birth.kind;
+  entry.origin = birth.origin;
+  entry.flags = birth.flags;
+  entry.children.store(0, std::memory_order_relaxed);
+  for (size_t n = 0; n < 2 && n < birth.parents.size(); ++n) entry.parents[n] = birth.parents[n];
+  entry.life.store(Life::kLive, std::memory_order_release);
+  if (const auto [known, fresh] = shard.live.insert(index); !fresh) {
+    const uint32_t old = *known;
+    // Equal to the set, so the place keeps its hash.
+    const_cast<uint32_t&>(*known) = index;
+    if ((shard.At(old).children.load() & ~kEverParent) == 0) {
+      *dropped = Release(shard, old);
+    } else {
+      shard.At(old).life.store(Life::kZombie);
+    }
+  }
+  return SlotOf(IndexOf(shard), index);
 }
 
 Found Ledger::BeginDestroy(Kind kind, uintptr_t handle, int32_t thread) {
@@ -328,9 +347,9 @@ Found Ledger::BeginDestroy(Kind kind, uintptr_t handle, int32_t thread) {
   if (live == shard.live.end() || (shard.At(*live).flags & kClosed) != 0) return Look(shard, key);
   const uint32_t index = *live;
   const Found found{Standing::kLive, SlotOf(IndexOf(shard), index), shard.At(index).flags};
+  shard.dying.push_back(index);
   shard.live.erase(live);
   shard.At(index).life.store(Life::kDying);
-  shard.dying.push_back(index);
   (void)thread;
   return found;
 }
@@ -568,10 +587,38 @@ void Ledger::ForkParent() {
   for (uint32_t s = 0; s < kShards; ++s) shards_[s].mutex.Thaw();
 }
 
+// Entries are changed by single stores, so they are whole; what is derived from them is made anew. The recent dead, failed
+// calls, events and third parents of this shard are forgotten: unknown is not wrong.
+void Ledger::Repair(Shard& shard) {
+  new (&shard.live) decltype(shard.live)(0, SlotHash{&shard}, SlotEq{&shard});
+  new (&shard.dying) std::vector<uint32_t>;
+  new (&shard.free) std::vector<uint32_t>;
+  new (&shard.more_parents) decltype(shard.more_parents);
+  new (&shard.failures) decltype(shard.failures);
+  new (&shard.events) decltype(shard.events);
+  new (&shard.dead) DeadRing;
+  for (uint32_t index = 1; index < shard.used; ++index) {
+    Entry& entry = shard.At(index);
+    switch (entry.life.load()) {
+      case Life::kFree:
+        shard.free.push_back(index);
+        break;
+      case Life::kLive:
+        shard.live.insert(index);
+        break;
+      case Life::kDying:
+        shard.dying.push_back(index);
+        break;
+      case Life::kZombie:
+        break;
+    }
+  }
+}
+
 void Ledger::ForkChild() {
   for (uint32_t s = 0; s < kShards; ++s) {
     Shard& shard = shards_[s];
-    shard.mutex.Renew();
+    if (shard.mutex.Renew()) Repair(shard);
     for (uint32_t index = 1; index < shard.used; ++index) {
       Entry& entry = shard.At(index);
       if (entry.life.load() != Life::kFree) entry.flags |= kInherited;

@@ -35,6 +35,7 @@ class Ledger {
  public:
   Ledger();
   ~Ledger();
+  bool usable() const { return shards_ != nullptr; }  // false: memory was out, and nothing may be called
   Ledger(const Ledger&) = delete;
   Ledger& operator=(const Ledger&) = delete;
 
@@ -95,6 +96,7 @@ class Ledger {
   // fork(): Prepare takes every mutex, Parent gives them back, Child makes them anew and marks all that lives.
   void ForkPrepare();
   void ForkParent();
+  // A shard that another thread was changing at that moment (the fork went past ForkPrepare) is put in order from its entries.
   void ForkChild() ABSL_NO_THREAD_SAFETY_ANALYSIS;
 
  private:
@@ -190,6 +192,9 @@ class Ledger {
   static uint64_t Hash(uintptr_t handle);
   uint32_t IndexOf(const Shard& shard) const { return static_cast<uint32_t>(&shard - shards_); }
 
+  static Shard* MapShards();
+  static void Repair(Shard& shard) ABSL_NO_THREAD_SAFETY_ANALYSIS;
+  Slot Add(Shard& shard, const Birth& birth, Serial serial, uint32_t born, absl::InlinedVector<Slot, 4>* dropped);
   uint32_t Allocate(Shard& shard) ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard.mutex);
   // Takes the entry out of those that live; a no-op if another has its address.
   static void NoLongerLive(Shard& shard, uint32_t index) ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard.mutex);

@@ -4,26 +4,19 @@
 #include <link.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 #include <cstring>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
+#include "interpose/ledger/loaded_object.h"
 #include "interpose/ledger/loader_name.h"
+#include "report/mapped_file.h"
 
 namespace rdmacheck {
 namespace {
-
-struct Range {
-  uintptr_t begin, end;
-};
-
-struct Walk {
-  void* const* addresses;
-  size_t count;
-  std::vector<Module> modules;
-  std::vector<int> module_of;  // for each address an index into modules, or -1
-};
 
 std::string BuildIdOf(const dl_phdr_info* info) {
   for (int i = 0; i < info->dlpi_phnum; ++i) {
@@ -51,47 +44,47 @@ std::string BuildIdOf(const dl_phdr_info* info) {
 }
 
 std::string PathOf(const dl_phdr_info* info) {
-  char name[PATH_MAX];
-  CopyLoaderName(info->dlpi_name, name, sizeof(name));
-  if (name[0] != '\0') {
+  // Not on the stack, which may be a small one.
+  std::string name(PATH_MAX, '\0');
+  CopyLoaderName(info->dlpi_name, &name[0], name.size());
+  name.resize(strlen(name.c_str()));
+  if (!name.empty()) {
     // Paths relative to a folder the program may leave are made whole while it is still there.
-    if (name[0] == '/' || strchr(name, '/') == nullptr) return name;
-    char whole[PATH_MAX];
-    return realpath(name, whole) != nullptr ? whole : name;
+    if (name[0] == '/' || name.find('/') == std::string::npos) return name;
+    std::string whole(PATH_MAX, '\0');
+    return realpath(name.c_str(), &whole[0]) != nullptr ? std::string(whole.c_str()) : name;
   }
-  const ssize_t n = readlink("/proc/self/exe", name, sizeof(name));
-  return n > 0 ? std::string(name, static_cast<size_t>(n)) : std::string("[program]");
+  name.resize(PATH_MAX);
+  const ssize_t n = readlink("/proc/self/exe", &name[0], name.size());
+  return n > 0 ? name.substr(0, static_cast<size_t>(n)) : std::string("[program]");
 }
 
+struct Seen {
+  Module module;
+  uintptr_t begin = 0, end = 0;  // of the whole file in memory
+};
+
 int Visit(dl_phdr_info* info, size_t, void* data) {
-  Walk* walk = static_cast<Walk*>(data);
-  int module = -1;
+  auto* seen = static_cast<Seen*>(data);
+  seen->begin = ~uintptr_t{0};
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     const ElfW(Phdr)& segment = info->dlpi_phdr[i];
     if (segment.p_type != PT_LOAD) continue;
-    const uintptr_t begin = info->dlpi_addr + segment.p_vaddr;
-    for (size_t k = 0; k < walk->count; ++k) {
-      const uintptr_t address = reinterpret_cast<uintptr_t>(walk->addresses[k]);
-      if (address < begin || address >= begin + segment.p_memsz) continue;
-      if (module < 0) {
-        module = static_cast<int>(walk->modules.size());
-        Module seen;
-        seen.path = PathOf(info);
-        seen.build_id = BuildIdOf(info);
-        seen.base = info->dlpi_addr;
-        seen.owner = OwnerOf(seen.path);
-        walk->modules.push_back(std::move(seen));
-      }
-      walk->module_of[k] = module;
-    }
+    seen->begin = std::min(seen->begin, static_cast<uintptr_t>(info->dlpi_addr + segment.p_vaddr));
+    seen->end = std::max(seen->end, static_cast<uintptr_t>(info->dlpi_addr + segment.p_vaddr + segment.p_memsz));
   }
-  return 0;
+  seen->module.path = PathOf(info);
+  seen->module.build_id = BuildIdOf(info);
+  seen->module.base = info->dlpi_addr;
+  seen->module.owner = OwnerOf(seen->module.path);
+  return 1;
 }
 
 }  // namespace
 
-Module::Owner OwnerOf(const std::string& path) {
-  absl::string_view name = path;
+namespace {
+
+Module::Owner OwnerOfName(absl::string_view name) {
   if (const size_t slash = name.rfind('/'); slash != absl::string_view::npos) name.remove_prefix(slash + 1);
   if (absl::StartsWith(name, "librdmacm.so")) return Module::Owner::kLibrdmacm;
   if (absl::StartsWith(name, "libibverbs.so")) return Module::Owner::kLibibverbs;
@@ -102,20 +95,42 @@ Module::Owner OwnerOf(const std::string& path) {
   return Module::Owner::kProgram;
 }
 
+}  // namespace
+
+Module::Owner OwnerOf(const std::string& path) { return OwnerOfName(path); }
+
+bool IsLibraryCode(void* address) {
+  auto visit = [](dl_phdr_info* info, size_t, void*) {
+    // The end of the name says it; read with care, as all that the loader wrote.
+    char name[256];
+    CopyLoaderBaseName(info->dlpi_name, name, sizeof(name));
+    return static_cast<int>(OwnerOfName(name) != Module::Owner::kProgram);
+  };
+  return VisitLoadedObject(reinterpret_cast<uintptr_t>(address), visit, nullptr) != 0;
+}
+
 void ModuleTable::Resolve(void* const* addresses, size_t count, CodePlace* places) {
-  Walk walk{addresses, count, {}, std::vector<int>(count, -1)};
-  dl_iterate_phdr(&Visit, &walk);
-  std::vector<ModuleId> ids;
-  for (const Module& seen : walk.modules) ids.push_back(IdOf(seen));
+  // Neighbours of a stack mostly lie in the same file: each is asked for once.
+  struct Known {
+    uintptr_t begin, end, base;
+    ModuleId id;
+  };
+  absl::InlinedVector<Known, 8> known;
   for (size_t k = 0; k < count; ++k) {
-    const int m = walk.module_of[k];
+    const uintptr_t address = reinterpret_cast<uintptr_t>(addresses[k]);
     places[k] = CodePlace();
-    if (m < 0) {
-      places[k].offset = reinterpret_cast<uintptr_t>(addresses[k]);
-      continue;
+    places[k].offset = address;
+    auto in = std::find_if(known.begin(), known.end(),
+                           [address](const Known& file) { return address >= file.begin && address < file.end; });
+    if (in == known.end()) {
+      Seen seen;
+      if (VisitLoadedObject(address, &Visit, &seen) == 0) continue;
+      known.push_back({seen.begin, seen.end, seen.module.base, IdOf(seen.module)});
+      in = known.end() - 1;
+      if (address < in->begin || address >= in->end) continue;
     }
-    places[k].module = ids[static_cast<size_t>(m)];
-    places[k].offset = reinterpret_cast<uintptr_t>(addresses[k]) - walk.modules[static_cast<size_t>(m)].base;
+    places[k].module = in->id;
+    places[k].offset = address - in->base;
   }
 }
 
@@ -129,7 +144,16 @@ ModuleId ModuleTable::IdOf(const Module& seen) {
   }
   if (modules_.size() >= 65534) return 0;
   modules_.push_back(seen);
+  if (!seen.path.empty() && seen.path[0] == '/') modules_.back().image = MappedFile(seen.path).Keep();
   return static_cast<ModuleId>(modules_.size());
+}
+
+std::string_view ModuleTable::ImageOf(const std::string& path, const std::string& build_id) const {
+  MutexLock lock(&mutex_);
+  for (const Module& known : modules_) {
+    if (known.path == path && known.build_id == build_id && !known.image.empty()) return known.image;
+  }
+  return {};
 }
 
 Module ModuleTable::Get(ModuleId id) const {

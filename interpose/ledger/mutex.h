@@ -1,19 +1,34 @@
 // A mutex that clang's thread-safety analysis understands, that costs nothing at load, and that a forked child can
-// make anew. absl::Mutex would bring its deadlock detector and its constructors into every process of the user.
+// make anew. On the futex itself: ThreadSanitizer's pthread functions, which a program brings along, do not work in the
+// last moments of a thread, where its blocks are still freed; and absl::Mutex would bring its deadlock detector and its
+// constructors into every process of the user. Not a cancellation point, and errno stays as it is.
 #pragma once
 
-#include <pthread.h>
+#include <linux/futex.h>
 #include <sys/single_threaded.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
-#include <new>
+#include <cstdint>
 
 #include "absl/base/thread_annotations.h"
 
 namespace rdmacheck {
+
+// Waits while `*word` is `value`, at most until `timeout` (relative; null: forever). May return early.
+inline void FutexWait(std::atomic<uint32_t>* word, uint32_t value, const timespec* timeout = nullptr) {
+  const int saved = errno;
+  syscall(SYS_futex, reinterpret_cast<uint32_t*>(word), FUTEX_WAIT_PRIVATE, value, timeout, nullptr, 0);
+  errno = saved;
+}
+inline void FutexWake(std::atomic<uint32_t>* word, int threads) {
+  const int saved = errno;
+  syscall(SYS_futex, reinterpret_cast<uint32_t*>(word), FUTEX_WAKE_PRIVATE, threads, nullptr, nullptr, 0);
+  errno = saved;
+}
 
 class ABSL_LOCKABLE Mutex {
  public:
@@ -25,38 +40,53 @@ class ABSL_LOCKABLE Mutex {
     Acquire();
     if (__builtin_expect(frozen_, false)) AwaitThaw();
   }
-  void Unlock() ABSL_UNLOCK_FUNCTION() { pthread_mutex_unlock(&mutex_); }
+  void Unlock() ABSL_UNLOCK_FUNCTION() { Release(); }
 
   // Before a fork, where many are to be held at once: what a mutex guards stays as it is until Thaw(), or Renew() in the
-  // child. None is held meanwhile, for ThreadSanitizer ends a process in which one thread holds more than 64.
+  // child. None is held meanwhile, so that the fork handlers need none.
   void Freeze() { SetFrozen(true); }
   void Thaw() { SetFrozen(false); }
-  // In a forked child, where the thread that held it does not exist.
-  void Renew() {
-    new (&mutex_) pthread_mutex_t(PTHREAD_MUTEX_INITIALIZER);
+  // In a forked child, where the thread that held it does not exist. True: one did hold it, and what it guards may be
+  // half changed.
+  bool Renew() {
     frozen_ = false;
+    return state_.exchange(kFree, std::memory_order_relaxed) != kFree;
   }
 
  private:
+  static constexpr uint32_t kFree = 0, kHeld = 1, kAwaited = 2;
+
   void Acquire() {
+    uint32_t state = kFree;
+    if (__builtin_expect(state_.compare_exchange_strong(state, kHeld, std::memory_order_acquire), true)) return;
+    AcquireSlowly();
+  }
+  __attribute__((noinline)) void AcquireSlowly() {
     if (!__libc_single_threaded) {
       for (int i = 0; i < 64; ++i) {
-        if (pthread_mutex_trylock(&mutex_) == 0) return;
+        uint32_t state = kFree;
+        if (state_.load(std::memory_order_relaxed) == kFree &&
+            state_.compare_exchange_strong(state, kHeld, std::memory_order_acquire)) {
+          return;
+        }
         Pause();
       }
     }
-    pthread_mutex_lock(&mutex_);
+    while (state_.exchange(kAwaited, std::memory_order_acquire) != kFree) FutexWait(&state_, kAwaited);
+  }
+  void Release() {
+    if (__builtin_expect(state_.exchange(kFree, std::memory_order_release) == kAwaited, false)) FutexWake(&state_, 1);
   }
   void SetFrozen(bool frozen) {
     Acquire();
     frozen_ = frozen;
-    pthread_mutex_unlock(&mutex_);
+    Release();
   }
   // Sleeps: whoever forks may have a lower priority than this thread.
   __attribute__((noinline, cold)) void AwaitThaw() {
     const int saved = errno;
     while (frozen_) {
-      pthread_mutex_unlock(&mutex_);
+      Release();
       const timespec moment{0, 50000};
       syscall(SYS_nanosleep, &moment, nullptr);  // nanosleep() is a point where threads are cancelled
       Acquire();
@@ -70,8 +100,8 @@ class ABSL_LOCKABLE Mutex {
     asm volatile("yield");
 #endif
   }
-  pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
-  bool frozen_ = false;  // guarded by mutex_
+  std::atomic<uint32_t> state_{kFree};
+  bool frozen_ = false;  // guarded by the mutex itself
 };
 
 class ABSL_SCOPED_LOCKABLE MutexLock {

@@ -1,15 +1,15 @@
 #include "interpose/ledger/threads.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <new>
+
+#include "interpose/ledger/mutex.h"
+#include "interpose/ledger/proc_files.h"
 
 namespace rdmacheck {
 namespace {
@@ -17,8 +17,9 @@ namespace {
 std::atomic<ThreadRecord*> all_threads{nullptr};
 thread_local ThreadRecord* this_thread __attribute__((tls_model("initial-exec"))) = nullptr;
 pthread_key_t exit_key;
-pthread_once_t exit_once = PTHREAD_ONCE_INIT;
-bool have_exit_key = false;
+Mutex exit_mutex;  // the key is made once
+bool exit_key_asked = false;
+std::atomic<bool> have_exit_key{false};
 
 void OnThreadExit(void* record) {
   ThreadRecord* thread = static_cast<ThreadRecord*>(record);
@@ -28,14 +29,19 @@ void OnThreadExit(void* record) {
   thread->tid.store(0, std::memory_order_release);
 }
 
-void MakeExitKey() { have_exit_key = pthread_key_create(&exit_key, &OnThreadExit) == 0; }
+void MakeExitKey() {
+  MutexLock lock(&exit_mutex);
+  if (exit_key_asked) return;
+  exit_key_asked = true;
+  have_exit_key.store(pthread_key_create(&exit_key, &OnThreadExit) == 0, std::memory_order_release);
+}
 
 }  // namespace
 
 ThreadRecord* ThisThread() {
   if (this_thread != nullptr) return this_thread;
   const int32_t tid = static_cast<int32_t>(syscall(SYS_gettid));
-  pthread_once(&exit_once, &MakeExitKey);
+  if (!have_exit_key.load(std::memory_order_acquire)) MakeExitKey();
   ThreadRecord* record = nullptr;
   for (ThreadRecord* at = all_threads.load(std::memory_order_acquire); at != nullptr; at = at->next) {
     int32_t none = 0;
@@ -52,10 +58,12 @@ ThreadRecord* ThisThread() {
     while (!all_threads.compare_exchange_weak(record->next, record, std::memory_order_acq_rel)) {
     }
   }
-  if (have_exit_key) pthread_setspecific(exit_key, record);
+  if (have_exit_key.load(std::memory_order_acquire)) pthread_setspecific(exit_key, record);
   this_thread = record;
   return record;
 }
+
+ThreadRecord* ThisThreadIfMade() { return this_thread; }
 
 ThreadRecord* FirstThread() { return all_threads.load(std::memory_order_acquire); }
 
@@ -117,31 +125,26 @@ bool AnyInside(const ThreadRecord* self, bool destroys) {
 bool ThreadLives(int32_t tid) { return tid != 0 && syscall(SYS_tgkill, getpid(), tid, 0) == 0; }
 
 bool HasOtherThreads() {
-  DIR* tasks = opendir("/proc/self/task");
-  if (tasks == nullptr) return true;
-  int n = 0;
-  while (const dirent* entry = readdir(tasks)) n += entry->d_name[0] != '.';
-  closedir(tasks);
-  return n > 1;
+  return CountTasks() != 1;
 }
 
 std::string ThreadName(int32_t tid) {
-  char path[64];
-  snprintf(path, sizeof(path), "/proc/self/task/%d/comm", tid);
-  const int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return std::string();
   char name[64];
-  const ssize_t n = read(fd, name, sizeof(name));
-  close(fd);
-  return n > 1 ? std::string(name, static_cast<size_t>(n - 1)) : std::string();
+  const size_t n = ReadTaskName(tid, name, sizeof(name));
+  return n > 1 ? std::string(name, n - 1) : std::string();
 }
 
 void ThreadsForkChild() {
+  // The key is made already, or it was being made by a thread that does not exist here: then it is made again.
+  if (exit_mutex.Renew()) exit_key_asked = have_exit_key.load();
   // Only the forking thread goes on; the others' records are free.
   for (ThreadRecord* at = all_threads.load(std::memory_order_acquire); at != nullptr; at = at->next) {
     if (at != this_thread) {
       at->activity.store(Activity::kNone);
       at->tid.store(0);
+      // Its thread may have been writing them.
+      at->memo = nullptr;
+      at->timeline.store(nullptr);
     }
   }
   if (this_thread != nullptr) this_thread->tid.store(static_cast<int32_t>(syscall(SYS_gettid)));

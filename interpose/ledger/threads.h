@@ -46,6 +46,7 @@ struct ThreadState {
 
 // This thread's record, made at its first verb. Never null unless memory is out.
 ThreadRecord* ThisThread();
+ThreadRecord* ThisThreadIfMade();
 ThreadRecord* FirstThread();
 void BeginActivity(ThreadRecord* self, Activity activity, const char* verb, uintptr_t object, uint8_t kind,
                    uint32_t serial, uint32_t stack, uint64_t now);

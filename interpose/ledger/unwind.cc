@@ -1,9 +1,10 @@
 // The only include of <libunwind.h>.
 #include "interpose/ledger/unwind.h"
 
+#include "interpose/ledger/proc_files.h"
+
 #define UNW_LOCAL_ONLY
 #include <libunwind.h>
-#include <pthread.h>
 
 #include <cstdint>
 
@@ -71,14 +72,9 @@ struct StackBounds {
 StackBounds BoundsOfThisThread() {
   static thread_local StackBounds bounds __attribute__((tls_model("initial-exec")));
   if (bounds.high == 0) {
-    pthread_attr_t attr;
-    if (pthread_getattr_np(pthread_self(), &attr) == 0) {
-      void* low = nullptr;
-      size_t size = 0;
-      pthread_attr_getstack(&attr, &low, &size);
-      pthread_attr_destroy(&attr);
-      bounds.low = reinterpret_cast<uintptr_t>(low);
-      bounds.high = bounds.low + size;
+    // Not pthread_getattr_np(), which takes memory of the program's malloc.
+    if (!FindMapping(reinterpret_cast<uintptr_t>(__builtin_frame_address(0)), &bounds.low, &bounds.high)) {
+      bounds.high = 1;  // nothing is inside, and it is not asked again
     }
   }
   return bounds;
@@ -105,6 +101,7 @@ __attribute__((noinline)) size_t WalkFramePointers(void** pcs, size_t depth) {
 #if defined(__x86_64__) && !defined(RDMACHECK_TSAN)
 
 bool FindCallPoint(void* caller, CallPoint* point) {
+  if (UnwinderIsTorn()) return false;
   const OwnFrame* hook = _ULx86_64_tdep_trace == nullptr ? nullptr : HookFrame(caller);
   if (hook == nullptr) return false;
   point->caller = caller;
@@ -180,6 +177,7 @@ size_t FindStackWords(void*, void* const*, size_t, StackWord*, size_t) { return 
 
 size_t TakeStack(UnwindBy by, void* caller, void** pcs, size_t depth) {
   if (depth == 0) return 0;
+  if (by == UnwindBy::kLibunwind && UnwinderIsTorn()) by = UnwindBy::kNone;
   if (by == UnwindBy::kLibunwind) {
     CallPoint point;
     if (FindCallPoint(caller, &point)) {
@@ -200,6 +198,29 @@ size_t TakeStack(UnwindBy by, void* caller, void** pcs, size_t depth) {
   }
   pcs[0] = caller;
   return 1;
+}
+
+// Where this library lies; defined by the linker.
+extern "C" const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern "C" const char _end[] __attribute__((visibility("hidden")));
+
+Ancestor FindAncestor(uintptr_t frame) {
+  constexpr int kMostSteps = 512;
+  unw_context_t context;
+  unw_cursor_t cursor;
+  if (UnwinderIsTorn() || unw_getcontext(&context) != 0 || unw_init_local(&cursor, &context) != 0) return Ancestor::kNone;
+  bool signal = false;
+  unw_word_t ip = 0, low = 0, high = 0;
+  for (int i = 0; i < kMostSteps; ++i) {
+    if (unw_get_reg(&cursor, UNW_REG_IP, &ip) != 0 || unw_get_reg(&cursor, UNW_REG_SP, &low) != 0) break;
+    const bool is_signal = unw_is_signal_frame(&cursor) > 0;
+    if (unw_step(&cursor) <= 0 || unw_get_reg(&cursor, UNW_REG_SP, &high) != 0) break;
+    // The frame's address may be given to another function later: only a frame of ours there is the one that is meant.
+    const bool ours = ip >= reinterpret_cast<uintptr_t>(__ehdr_start) && ip < reinterpret_cast<uintptr_t>(_end);
+    if (ours && low <= frame && frame < high) return signal ? Ancestor::kBehindSignal : Ancestor::kCaller;
+    signal |= is_signal;
+  }
+  return Ancestor::kNone;
 }
 
 }  // namespace rdmacheck

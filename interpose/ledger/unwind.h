@@ -13,9 +13,22 @@ inline constexpr size_t kMaxFrames = 256;
 // Fills pcs with at most `depth` (<= kMaxFrames) return addresses, innermost first, beginning with `caller`: the place
 // in the program (or a library) that called into us. Our own frames are left out. Returns how many; at least 1 unless
 // depth is 0, since the caller is known without unwinding.
-// May be called from any thread; takes the loader's lock when it meets code it has not met before, so no lock of ours
-// may be held.
+// May be called from any thread; takes locks of libunwind's when it meets code it has not met before, so no lock of
+// ours may be held.
 size_t TakeStack(UnwindBy by, void* caller, void** pcs, size_t depth);
+
+// Is a hook of ours among the callers of this function whose frame (__builtin_frame_address(0)) was at `frame`? And is a
+// signal handler between, so that what runs now interrupted it? Walks the stack; libunwind must not be what the thread
+// was interrupted in.
+enum class Ancestor : unsigned char { kNone, kCaller, kBehindSignal };
+Ancestor FindAncestor(uintptr_t frame);
+
+// Around fork(): no thread is inside libunwind's tables at that moment. In a child that was forked past the first, tables
+// that were being changed are not used again: stacks then are the direct caller alone.
+void UnwinderForkPrepare();
+void UnwinderForkParent();
+void UnwinderForkChild();
+bool UnwinderIsTorn();
 
 // ---- the parts, for stack_memo.cc
 

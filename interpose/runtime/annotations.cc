@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include <algorithm>
+#include <new>
 
 #include "interpose/judge/leaks.h"
 #include "interpose/runtime/runtime.h"
@@ -17,6 +18,15 @@ Mutex growth_mutex;
 std::vector<uint32_t>& growth_marks ABSL_GUARDED_BY(growth_mutex) = *new std::vector<uint32_t>;
 
 uint32_t HighestSerial(Runtime& runtime) { return runtime.ledger().last_serial(); }
+
+}  // namespace
+
+void GrowthForkChild() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  // The marks are numbers of this process's objects: those of the parent mean nothing here.
+  if (growth_mutex.Renew()) new (&growth_marks) std::vector<uint32_t>;
+}
+
+namespace {
 
 int GrowthSince(Runtime& runtime, uint32_t mark) {
   std::vector<Record> grown;

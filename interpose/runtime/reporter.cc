@@ -1,8 +1,9 @@
 #include "interpose/runtime/reporter.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -89,18 +90,24 @@ class DepotFrames : public FrameSource {
   const ModuleId own_;
 };
 
-// Raw frames, and names on top of them for as long as one report is written. Always made before the reporter's mutex is
-// taken, and so gone after it was given back: making and ending it takes the loader's lock, which a thread that runs a
-// plugin's constructor holds when it comes here with a finding of its own.
+// Raw frames, and names on top of them for as long as one report is written.
 class ReportFrames {
  public:
   ReportFrames(const StackDepot* depot, ModuleTable* modules, bool symbolize)
       : raw_(depot, modules),
-        symbolizer_(symbolize ? std::make_unique<Symbolizer>() : nullptr),
+        symbolizer_(symbolize ? std::make_unique<Symbolizer>(OptionsFor(modules)) : nullptr),
         named_(&raw_, symbolizer_.get()) {}
   FrameSource* get() { return &named_; }
 
  private:
+  static SymbolizerOptions OptionsFor(const ModuleTable* modules) {
+    SymbolizerOptions options;
+    options.image_of = [modules](const std::string& path, const std::string& build_id) {
+      return modules->ImageOf(path, build_id);
+    };
+    return options;
+  }
+
   DepotFrames raw_;
   std::unique_ptr<Symbolizer> symbolizer_;
   SymbolizedFrames named_;
@@ -139,17 +146,31 @@ void ListFewer(Finding* finding, size_t most) {
   if (finding->related.size() > most) finding->related.resize(most);
 }
 
-std::string ReadFileQuietly(const std::string& path, std::string* error) {
+// A suppressions file larger than this is another file, named by mistake.
+constexpr size_t kLargestSuppressions = 16 << 20;
+
+// O_NONBLOCK: a FIFO that nobody writes to must not stop the program.
+std::string ReadSuppressions(const std::string& path, std::string* error) {
   std::string text;
-  FILE* file = fopen(path.c_str(), "re");
-  if (file == nullptr) {
-    *error = "cannot read the suppressions file " + path + ": " + ErrnoText(errno);
-    return text;
+  const std::string head = "cannot read the suppressions file " + path + ": ";
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  struct stat info = {};
+  if (fd < 0 || fstat(fd, &info) != 0) {
+    *error = head + ErrnoText(errno);
+  } else if (S_ISDIR(info.st_mode)) {
+    *error = head + ErrnoText(EISDIR);
+  } else if (!S_ISREG(info.st_mode)) {
+    *error = head + "it is not a regular file";
+  } else {
+    char buffer[2048];
+    ssize_t n;
+    while ((n = read(fd, buffer, sizeof(buffer))) != 0 && error->empty()) {
+      if (n < 0 && errno != EINTR) *error = head + ErrnoText(errno);
+      if (n > 0) text.append(buffer, static_cast<size_t>(n));
+      if (text.size() > kLargestSuppressions) *error = head + "it is larger than 16 MiB";
+    }
   }
-  char buffer[4096];
-  size_t n;
-  while ((n = fread(buffer, 1, sizeof(buffer), file)) > 0) text.append(buffer, n);
-  fclose(file);
+  if (fd >= 0) close(fd);
   return text;
 }
 
@@ -165,7 +186,7 @@ Reporter::Reporter(const Options& options, StackDepot* depot, ModuleTable* modul
   for (const std::string& complaint : sink_.complaints()) sink_.Tell(complaint);
   if (!options.suppressions.empty()) {
     std::string error;
-    const std::string text = ReadFileQuietly(options.suppressions, &error);
+    const std::string text = ReadSuppressions(options.suppressions, &error);
     if (!error.empty()) {
       sink_.Tell(error);
     } else {

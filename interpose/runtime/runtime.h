@@ -18,8 +18,12 @@ namespace rdmacheck {
 
 class Runtime {
  public:
-  static Runtime& Get();
-  static Runtime* IfMade();  // null: no verb was called in this process
+  static Runtime& Get();           // memory is known to be there
+  static Runtime* GetIfPossible();  // null: memory is out
+  static Runtime* IfMade();         // null: no verb was called in this process
+
+  // A call could not be kept, or a report not be made, for want of memory.
+  void CountOutOfMemory();
 
   const Options& options() const { return options_; }
   Ledger& ledger() { return ledger_; }
@@ -44,7 +48,7 @@ class Runtime {
 
   // Creators that were called but are not watched, or contexts seen too late: sentences, each once.
   void Unwatched(const std::string& sentence);
-  std::vector<std::string> UnwatchedSentences() const;
+  std::vector<std::string> UnwatchedSentences() const;  // with what memory did not suffice for
   // Told once a process whatever the verbosity, with the "==PID==" prefix.
   void TellOnce(const std::string& sentence);
 
@@ -52,8 +56,13 @@ class Runtime {
 
   void ForkPrepare() ABSL_NO_THREAD_SAFETY_ANALYSIS;
   void ForkParent() ABSL_NO_THREAD_SAFETY_ANALYSIS;
-  void ForkChild();
+  void ForkChild() ABSL_NO_THREAD_SAFETY_ANALYSIS;
+  static void ForkChildEarly();  // before anything else, and also where no verb was called yet
   bool forked() const { return forked_; }
+  // Was this process made past the fork handlers (clone, _Fork), and has nobody put the state in order yet? One read.
+  bool forked_unseen() const {
+    return __builtin_expect(fork_mark_ != nullptr && __atomic_load_n(fork_mark_, __ATOMIC_RELAXED) != 1, false);
+  }
 
  private:
   Runtime();
@@ -65,12 +74,19 @@ class Runtime {
   std::atomic<Reporter*> reporter_{nullptr};
   std::atomic<int> disassoc_{-1};
   bool forked_ = false;
+  void SeeFork();
+
+  std::atomic<uint64_t> out_of_memory_{0};
+  uint32_t* fork_mark_ = nullptr;  // on a page that the kernel wipes in a forked child
 
   mutable Mutex mutex_;
   std::vector<std::string> names_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::string> unwatched_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::string> told_ ABSL_GUARDED_BY(mutex_);
 };
+
+// In a process that was forked past the fork handlers: what InChild would have done (startup.cc).
+void ForkedUnseen();
 
 // What stands at `verbosity=1` when the first verb is called; set by hooks/, which knows.
 struct StartInfo {

@@ -16,6 +16,8 @@
 
 #include "interpose/hooks/bypass.h"
 #include "interpose/judge/event_rules.h"
+#include "interpose/ledger/arena.h"
+#include "interpose/ledger/unwind.h"
 #include "interpose/judge/faults.h"
 #include "interpose/judge/judge.h"
 #include "interpose/rdmacm/cm_judge.h"
@@ -24,6 +26,7 @@
 namespace rdmacheck {
 
 void WriteSnapshotsDue();
+void GrowthForkChild();
 
 namespace {
 
@@ -65,7 +68,7 @@ void AtExit(int status, void*) {
 void BeforeFork() {
   Runtime* runtime = Runtime::IfMade();
   if (runtime == nullptr) return;
-  Call call("fork", Kind::kNone, __builtin_return_address(0));
+  Call call(*runtime, "fork", Kind::kNone, __builtin_return_address(0));
   SetForkStack(call.StackId());
   runtime->ForkPrepare();
 }
@@ -73,8 +76,12 @@ void InParent() {
   if (Runtime* runtime = Runtime::IfMade()) runtime->ForkParent();
 }
 void InChild() {
+  ArenaForkChild();
+  UnwinderForkChild();
+  Runtime::ForkChildEarly();
   Runtime* runtime = Runtime::IfMade();
   if (runtime == nullptr) return;
+  GrowthForkChild();
   EventRulesForkChild();
   CmForkChild();
   CreatesForkChild();
@@ -108,6 +115,8 @@ void* WriteSnapshots(void*) {
 }
 
 }  // namespace
+
+void ForkedUnseen() { InChild(); }
 
 // The signal may have come a moment before the end, and who sent it waits for the file: what nobody has begun is written
 // here, what our thread is writing is waited for, a second at most.

@@ -1,0 +1,19 @@
+// What is asked of /proc in the middle of somebody else's call: by plain system calls into small buffers, for the C
+// library's own readers (fopen, opendir) take memory of the program's malloc.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace rdmacheck {
+
+// The mapping that an address lies in. False: none, or /proc cannot be read.
+bool FindMapping(uintptr_t address, uintptr_t* low, uintptr_t* high);
+
+// How many threads the process has; 0 if it cannot be told.
+int CountTasks();
+
+// The name of a thread with a newline behind it, as the kernel has it. Bytes read; 0: it has exited, or cannot be asked.
+size_t ReadTaskName(int32_t tid, char* name, size_t size);
+
+}  // namespace rdmacheck

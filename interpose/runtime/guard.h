@@ -1,0 +1,23 @@
+// Catches what is thrown when memory is out, so that it goes no further than the call it happened in.
+//
+// The hooks are compiled without exceptions: a thread that is cancelled inside a verb unwinds through their frames, with the
+// unwinder of the program. What they call is compiled with them, and locks are given back on the way out.
+#pragma once
+
+#include <type_traits>
+
+namespace rdmacheck {
+
+class Runtime;
+
+// Returns `otherwise` where memory was out, which is counted and reported once.
+bool RunGuarded(Runtime& runtime, bool (*function)(void*), void* argument, bool otherwise);
+
+// What `function` returns, or `otherwise` where memory was out.
+template <class F>
+bool Guarded(Runtime& runtime, bool otherwise, F&& function) {
+  return RunGuarded(
+      runtime, [](void* f) { return static_cast<bool>((*static_cast<std::remove_reference_t<F>*>(f))()); }, &function, otherwise);
+}
+
+}  // namespace rdmacheck
