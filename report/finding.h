@@ -83,6 +83,12 @@ struct ThreadRef {
   bool exited = false;  // the thread was gone when the finding was made
 };
 
+// What an object was made from: that object's kind and serial.
+struct ParentRef {
+  std::string kind;
+  uint64_t serial = 0;
+};
+
 struct ObjectRef {
   std::string kind;                   // contract: "Kinds"
   uint64_t serial = 0;                // counts every object of the process from 1; never used again
@@ -95,6 +101,7 @@ struct ObjectRef {
   StackId created = kNoStack;
   uint64_t bytes = 0;                 // memory it pins or holds, where known (an MR's length)
   FailedCall last_failed_call;
+  std::vector<ParentRef> parents;     // of live objects
   std::string remark;                 // e.g. "its QP is in ERR", "destroy refused and never retried"
 };
 
@@ -174,6 +181,15 @@ struct AliveGroup {
 inline constexpr size_t kMaxListedObjects = 1000;
 inline constexpr size_t kMaxListedInReport = 10000;  // of all groups; each group lists at least one
 
+// One of the objects that were destroyed last.
+struct Destroyed {
+  ObjectRef object;
+  double time = 0;                  // of its destroy, seconds since the epoch
+  ThreadRef thread;                 // that destroyed it
+  std::string verb;
+};
+inline constexpr size_t kMaxDestroyedInReport = 1000;
+
 struct KindCount {
   std::string kind;
   uint64_t created = 0, destroyed = 0, alive = 0;
@@ -192,6 +208,7 @@ struct ProcessInfo {
   std::string exe, host, rank;
   double started = 0, ended = 0;    // seconds since the epoch; ended 0 while it runs
   int exit_status = -1;             // -1: not known (yet)
+  double written = 0;               // when the report was: ages of live objects count back from here
 };
 
 struct EnvironmentInfo {
@@ -237,6 +254,8 @@ struct Report {
   Summary summary;
   std::vector<Finding> findings;
   std::vector<AliveGroup> alive;
+  std::vector<Destroyed> destroyed;      // the last ones, oldest first
+  std::vector<TimelineEntry> timeline;   // the last calls of all contexts, oldest first
 };
 
 }  // namespace rdmacheck

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <vector>
 
 #include "report/finding.h"
 
@@ -22,6 +23,8 @@ class JsonValues {
   nlohmann::ordered_json Of(const Summary& summary);
   nlohmann::ordered_json Of(const Finding& finding);
   nlohmann::ordered_json Of(const AliveGroup& group);
+  nlohmann::ordered_json Of(const std::vector<Destroyed>& destroyed);
+  static nlohmann::ordered_json Of(const std::vector<TimelineEntry>& timeline);
 
   class Writer;
 

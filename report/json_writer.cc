@@ -39,6 +39,8 @@ class JsonValues::Writer {
     document["summary"] = OneSummary(report.summary);
     document["findings"] = std::move(findings);
     document["alive"] = std::move(alive);
+    if (!report.destroyed.empty()) document["destroyed"] = LastDestroyed(report.destroyed);
+    if (!report.timeline.empty()) document["timeline"] = Timeline(report.timeline);
     return document;
   }
 
@@ -50,7 +52,8 @@ class JsonValues::Writer {
             {"rank", TextOrNull(process.rank)},
             {"started", Time(process.started)},
             {"ended", TimeOrNull(process.ended)},
-            {"exit_status", process.exit_status < 0 ? Json() : Json(process.exit_status)}};
+            {"exit_status", process.exit_status < 0 ? Json() : Json(process.exit_status)},
+            {"written", TimeOrNull(process.written)}};
   }
 
   static Json Environment(const EnvironmentInfo& environment) {
@@ -117,14 +120,31 @@ class JsonValues::Writer {
       json["groups"].push_back(std::move(one));
     }
     if (!finding.hints.empty()) json["hints"] = finding.hints;
-    for (const TimelineEntry& entry : finding.timeline) {
-      json["timeline"].push_back({{"what", entry.what},
-                                  {"thread", Thread(entry.thread)},
-                                  {"begin", Time(entry.begin)},
-                                  {"end", TimeOrNull(entry.end)},
-                                  {"kind", entry.kind},
-                                  {"serial", entry.serial},
-                                  {"result", entry.result}});
+    if (!finding.timeline.empty()) json["timeline"] = Timeline(finding.timeline);
+    return json;
+  }
+
+  static Json Timeline(const std::vector<TimelineEntry>& entries) {
+    Json json = Json::array();
+    for (const TimelineEntry& entry : entries) {
+      json.push_back({{"what", entry.what},
+                      {"thread", Thread(entry.thread)},
+                      {"begin", Time(entry.begin)},
+                      {"end", TimeOrNull(entry.end)},
+                      {"kind", entry.kind},
+                      {"serial", entry.serial},
+                      {"result", entry.result}});
+    }
+    return json;
+  }
+
+  Json LastDestroyed(const std::vector<Destroyed>& destroyed) {
+    Json json = Json::array();
+    for (const Destroyed& one : destroyed) {
+      json.push_back({{"object", Object(one.object, false)},
+                      {"time", Time(one.time)},
+                      {"thread", Thread(one.thread)},
+                      {"verb", TextOrNull(one.verb)}});
     }
     return json;
   }
@@ -152,6 +172,9 @@ class JsonValues::Writer {
     if (object.thread.tid != 0) json["thread"] = Thread(object.thread);
     if (object.bytes != 0) json["bytes"] = object.bytes;
     if (!object.last_failed_call.verb.empty()) json["last_failed_call"] = FailedCallOrNull(object.last_failed_call);
+    for (const ParentRef& parent : object.parents) {
+      json["parents"].push_back({{"kind", parent.kind}, {"serial", parent.serial}});
+    }
     if (!object.remark.empty()) json["remark"] = object.remark;
     if (with_stack && object.created != kNoStack) json["stack"] = Stack(object.created);
     return json;
@@ -196,6 +219,8 @@ Json JsonValues::Of(const EnvironmentInfo& environment) { return Writer::Environ
 Json JsonValues::Of(const Summary& summary) { return writer_->OneSummary(summary); }
 Json JsonValues::Of(const Finding& finding) { return writer_->OneFinding(finding); }
 Json JsonValues::Of(const AliveGroup& group) { return writer_->Alive(group); }
+Json JsonValues::Of(const std::vector<Destroyed>& destroyed) { return writer_->LastDestroyed(destroyed); }
+Json JsonValues::Of(const std::vector<TimelineEntry>& timeline) { return Writer::Timeline(timeline); }
 
 std::string JsonOf(const Report& report, FrameSource& frames) {
   const Json document = JsonValues::Writer(frames).Document(report);

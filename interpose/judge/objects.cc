@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <map>
 
+#include "interpose/judge/timeline.h"
 #include "interpose/ledger/clock.h"
 #include "interpose/runtime/runtime.h"
 
@@ -143,6 +144,12 @@ ObjectRef Describe(Runtime& runtime, const Record& record) {
   for (Slot parent : record.parents) {
     if (!object.owner.empty() && runtime.ledger().Get(parent).kind == Kind::kCmId) object.owner.clear();
   }
+  if (record.life == Life::kLive || record.life == Life::kDying) {  // a dead one's parents may be others by now
+    for (Slot parent : record.parents) {
+      const Record up = runtime.ledger().Get(parent);
+      if (up.serial != 0) object.parents.push_back({NameOf(up.kind), up.serial});
+    }
+  }
   object.thread = DescribeThread(record.thread);
   if (record.Has(kInherited)) object.thread.exited = false;  // a thread of the parent's: nothing is known of it here
   object.created = record.stack;
@@ -220,7 +227,35 @@ Finding FindingAtExit(Rule rule, std::string message) {
 
 uint32_t ExportedVerbs() { return kExportedVerbs; }
 
+// Those of the program that were destroyed last. Their numbers, threads and times, without stacks: that is what a
+// picture of lifetimes needs, and a stack each would make small reports large.
+std::vector<Destroyed> LastDestroyed(Runtime& runtime) {
+  std::vector<DeadRecord> dead = runtime.ledger().Dead();
+  dead.erase(std::remove_if(dead.begin(), dead.end(),
+                            [&](const DeadRecord& one) {
+                              return one.object.Has(kInherited) || one.object.origin == Origin::kUnknown ||
+                                     !IsProgramsOwn(runtime, one.object);
+                            }),
+             dead.end());
+  std::stable_sort(dead.begin(), dead.end(), [](const DeadRecord& a, const DeadRecord& b) {
+    return a.destroyed_when != b.destroyed_when ? a.destroyed_when < b.destroyed_when
+                                                : a.object.serial < b.object.serial;
+  });
+  if (dead.size() > kMaxDestroyedInReport) dead.erase(dead.begin(), dead.end() - kMaxDestroyedInReport);
+  std::vector<Destroyed> destroyed;
+  destroyed.reserve(dead.size());
+  for (const DeadRecord& one : dead) {
+    Destroyed& out = destroyed.emplace_back();
+    out.object = Describe(runtime, one.object);
+    out.time = EpochOf(one.destroyed_when);
+    out.thread = DescribeThread(one.destroyed_thread);
+    if (one.destroyed_verb != nullptr) out.verb = one.destroyed_verb;
+  }
+  return destroyed;
+}
+
 void FillReport(Runtime& runtime, Report* report) {
+  report->process.written = EpochNow();
   const std::vector<Record> all = runtime.ledger().All();
   struct Count {
     uint64_t created = 0, alive = 0;
@@ -279,6 +314,8 @@ void FillReport(Runtime& runtime, Report* report) {
   for (auto& [key, group] : groups) report->alive.push_back(std::move(group));
   std::stable_sort(report->alive.begin(), report->alive.end(),
                    [](const AliveGroup& a, const AliveGroup& b) { return a.count > b.count; });
+  report->destroyed = LastDestroyed(runtime);
+  report->timeline = TimelineOf(runtime, 0);
   const StartInfo info = DescribeLibraries();
   report->environment.libibverbs = info.libibverbs;
   report->environment.librdmacm = info.librdmacm;

@@ -30,11 +30,14 @@ std::string RenderJson(const ReportSet& set, const FormOptions&) {
   document["summary"] = values.Of(TotalsOf(set));
   Json& processes = document["processes"] = Json::array();
   for (const SetProcess& process : set.processes) {
-    processes.push_back({{"file", process.file},
-                         {"process", JsonValues::Of(process.process)},
-                         {"environment", JsonValues::Of(process.environment)},
-                         {"summary", values.Of(process.summary)},
-                         {"ended_by", process.ended_by.empty() ? Json() : Json(process.ended_by)}});
+    Json& one = processes.emplace_back();
+    one = {{"file", process.file},
+           {"process", JsonValues::Of(process.process)},
+           {"environment", JsonValues::Of(process.environment)},
+           {"summary", values.Of(process.summary)},
+           {"ended_by", process.ended_by.empty() ? Json() : Json(process.ended_by)}};
+    if (!process.destroyed.empty()) one["destroyed"] = values.Of(process.destroyed);
+    if (!process.timeline.empty()) one["timeline"] = JsonValues::Of(process.timeline);
   }
   Json& findings = document["findings"] = Json::array();
   for (const SetFinding& one : set.findings) {

@@ -97,6 +97,7 @@ class DocumentReader {
   void Rules(Rule* out);
   void Groups(std::vector<Group>* out);
   void Timeline(std::vector<TimelineEntry>* out);
+  void LastDestroyed(std::vector<Destroyed>* out);
   void Alive();
   void Object(ObjectRef* out);
   void Thread(ThreadRef* out);
@@ -153,6 +154,10 @@ bool DocumentReader::Read() {
               Findings();
             } else if (key == "alive") {
               Alive();
+            } else if (key == "destroyed") {
+              LastDestroyed(&first.destroyed);
+            } else if (key == "timeline") {
+              Timeline(&first.timeline);
             } else {
               in_.Skip();
             }
@@ -191,6 +196,7 @@ void DocumentReader::Process(ProcessInfo* out) {
             if (key == "started") return in_.Double(&out->started);
             if (key == "ended") return in_.Null() ? void() : in_.Double(&out->ended);
             if (key == "exit_status") return in_.Null() ? void() : Integer(&out->exit_status);
+            if (key == "written") return in_.Null() ? void() : in_.Double(&out->written);
             in_.Skip();
           });
 }
@@ -263,6 +269,8 @@ void DocumentReader::Processes() {
       if (key == "summary") return OneSummary(&one.summary);
       if (key == "ended_by") return TextOrNull(&one.ended_by);
       if (key == "file") return Text(&one.file);
+      if (key == "destroyed") return LastDestroyed(&one.destroyed);
+      if (key == "timeline") return Timeline(&one.timeline);
       in_.Skip();
     });
   });
@@ -375,6 +383,19 @@ void DocumentReader::Timeline(std::vector<TimelineEntry>* out) {
   });
 }
 
+void DocumentReader::LastDestroyed(std::vector<Destroyed>* out) {
+  in_.Array([&] {
+    Destroyed& one = out->emplace_back();
+    Members("a destroyed object", {"object", "time", "thread", "verb"}, [&](const std::string& key) {
+      if (key == "object") return Object(&one.object);
+      if (key == "time") return in_.Double(&one.time);
+      if (key == "thread") return Thread(&one.thread);
+      if (key == "verb") return TextOrNull(&one.verb);
+      in_.Skip();
+    });
+  });
+}
+
 void DocumentReader::Alive() {
   in_.Array([&] {
     SetAlive& out = alive.emplace_back();
@@ -406,6 +427,16 @@ void DocumentReader::Object(ObjectRef* out) {
     if (key == "thread") return Thread(&out->thread);
     if (key == "bytes") return in_.Uint(&out->bytes);
     if (key == "last_failed_call") return Call(&out->last_failed_call);
+    if (key == "parents") {
+      return in_.Array([&] {
+        ParentRef& parent = out->parents.emplace_back();
+        Members("a parent", {"kind", "serial"}, [&](const std::string& member) {
+          if (member == "kind") return Text(&parent.kind);
+          if (member == "serial") return in_.Uint(&parent.serial);
+          in_.Skip();
+        });
+      });
+    }
     if (key == "remark") return Text(&out->remark);
     if (key == "stack") return Stack(&out->created);
     if (key != "numbers") return in_.Skip();
@@ -542,6 +573,14 @@ void SetBuilder::AddAlive(std::vector<SetAlive> alive, uint32_t shift) {
   }
 }
 
+void SetBuilder::AddProcess(SetProcess process) {
+  if (set_.processes.size() >= kMaxPictured) {
+    process.destroyed = {};
+    process.timeline = {};
+  }
+  set_.processes.push_back(std::move(process));
+}
+
 bool SetBuilder::AddText(std::string_view text, const std::string& name, std::string* error) {
   DocumentReader reader(text, name, &set_.stacks, &stacks_by_text_);
   if (!reader.Read()) {
@@ -551,7 +590,7 @@ bool SetBuilder::AddText(std::string_view text, const std::string& name, std::st
     return false;
   }
   const uint32_t shift = static_cast<uint32_t>(set_.processes.size());
-  for (SetProcess& process : reader.processes) set_.processes.push_back(std::move(process));
+  for (SetProcess& process : reader.processes) AddProcess(std::move(process));
   AddFindings(std::move(reader.findings), shift);
   AddAlive(std::move(reader.alive), shift);
   return true;
@@ -569,7 +608,7 @@ void SetBuilder::AddSet(ReportSet&& other) {
   const uint32_t shift = static_cast<uint32_t>(set_.processes.size());
   for (SetProcess& process : other.processes) {
     for (Growth& growth : process.summary.growth) renumber(&growth.stack);
-    set_.processes.push_back(std::move(process));
+    AddProcess(std::move(process));
   }
   for (SetFinding& one : other.findings) ForEachStack(&one.finding, renumber);
   for (SetAlive& one : other.alive) {

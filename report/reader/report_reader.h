@@ -23,6 +23,7 @@ class SetBuilder {
   ReportSet Take() { return std::move(set_); }
 
  private:
+  void AddProcess(SetProcess process);
   void AddFindings(std::vector<SetFinding> findings, uint32_t shift);
   void AddAlive(std::vector<SetAlive> alive, uint32_t shift);
 

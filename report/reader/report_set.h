@@ -58,7 +58,11 @@ struct SetProcess {
   EnvironmentInfo environment;
   Summary summary;       // growth's stacks are numbers of the set's table
   std::string ended_by;  // what `run` saw: "signal 9 (SIGKILL)", "_exit or exec", …; empty: exit, or not known
+  // Kept for the first kMaxPictured processes only: nobody looks at the lifetimes of ten thousand.
+  std::vector<Destroyed> destroyed;
+  std::vector<TimelineEntry> timeline;
 };
+inline constexpr size_t kMaxPictured = 64;
 
 struct SetFinding {
   Finding finding;  // of the first process that has it; count and bytes are those of all

@@ -80,7 +80,7 @@ ObjectRef FixedObject(const char* kind, uint64_t serial, StackId created) {
 
 Report FixedReport() {
   Report report;
-  report.process = {4711, 4700, kEcho, "node1", "3", kStart, kStart + 3.5, 23};
+  report.process = {4711, 4700, kEcho, "node1", "3", kStart, kStart + 3.5, 23, kStart + 3.25};
   report.environment.libibverbs = "/usr/lib/libibverbs.so.1.14.44.0 (IBVERBS_1.0 to IBVERBS_1.14)";
   report.environment.hooks_plt = 60;
   report.environment.hooks_slots = 12;
@@ -155,8 +155,14 @@ Report FixedReport() {
   alive.count = 1;
   alive.stack = 1;
   alive.objects = {qp};
+  alive.objects[0].parents = {{"pd", 2}, {"cq", 5}};
   alive.last_failed_call = qp.last_failed_call;
   report.alive = {alive};
+  ObjectRef cq = FixedObject("cq", 6, 1);
+  cq.numbers = {{"cqe", 255, false}};
+  report.destroyed = {{cq, kStart + 2.5, {4713, "worker", false}, "ibv_destroy_cq"}};
+  report.timeline = {{"ibv_get_cq_event", {4713, "worker", false}, kStart + 1.6, kStart + 2.4, "comp_channel", 4, 0},
+                     {"ibv_get_async_event", {4714, "events", false}, kStart + 1.6, 0, "context", 1, 0}};
 
   report.summary = {4, 7, 2, 1, {{"qp", 5, 4, 1}, {"mr", 30, 27, 3}}, {{"mr", 2, 30, 27, 3}}};
   return report;

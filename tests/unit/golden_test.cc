@@ -48,6 +48,8 @@ TEST(GoldenTest, AReportThatFoundNothing) {
   Report report = FixedReport();
   report.findings.clear();
   report.alive.clear();
+  report.destroyed.clear();
+  report.timeline.clear();
   report.summary = {};
   report.process.ended = 0;
   report.process.exit_status = -1;
