@@ -42,7 +42,7 @@ Reentry::Answer Reentry::AskStack(bool is_cm, uintptr_t frame, void* caller) {
     const uintptr_t outer = marks_.*mark;
     if (outer == 0 || (mark == &Marks::cm && !is_cm)) continue;
     if (frame < outer && IsLibraryCode(caller)) return Answer::kInternal;
-    switch (FindAncestor(outer)) {
+    switch (FindAncestor(outer, frame)) {
       case Ancestor::kCaller:
         return Answer::kInternal;  // another interposer stands between us and the library, or a callback was called
       case Ancestor::kBehindSignal:

@@ -204,12 +204,12 @@ size_t TakeStack(UnwindBy by, void* caller, void** pcs, size_t depth) {
 extern "C" const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern "C" const char _end[] __attribute__((visibility("hidden")));
 
-Ancestor FindAncestor(uintptr_t frame) {
+Ancestor FindAncestor(uintptr_t frame, uintptr_t inner) {
   constexpr int kMostSteps = 512;
   unw_context_t context;
   unw_cursor_t cursor;
   if (UnwinderIsTorn() || unw_getcontext(&context) != 0 || unw_init_local(&cursor, &context) != 0) return Ancestor::kNone;
-  bool signal = false;
+  bool signal = false, beyond = false;
   unw_word_t ip = 0, low = 0, high = 0;
   for (int i = 0; i < kMostSteps; ++i) {
     if (unw_get_reg(&cursor, UNW_REG_IP, &ip) != 0 || unw_get_reg(&cursor, UNW_REG_SP, &low) != 0) break;
@@ -217,7 +217,9 @@ Ancestor FindAncestor(uintptr_t frame) {
     if (unw_step(&cursor) <= 0 || unw_get_reg(&cursor, UNW_REG_SP, &high) != 0) break;
     // The frame's address may be given to another function later: only a frame of ours there is the one that is meant.
     const bool ours = ip >= reinterpret_cast<uintptr_t>(__ehdr_start) && ip < reinterpret_cast<uintptr_t>(_end);
-    if (ours && low <= frame && frame < high) return signal ? Ancestor::kBehindSignal : Ancestor::kCaller;
+    // The inner hook may lie just where the outer one, long left, has been.
+    if (beyond && ours && low <= frame && frame < high) return signal ? Ancestor::kBehindSignal : Ancestor::kCaller;
+    beyond |= low <= inner && inner < high;
     signal |= is_signal;
   }
   return Ancestor::kNone;

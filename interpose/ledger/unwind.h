@@ -17,11 +17,11 @@ inline constexpr size_t kMaxFrames = 256;
 // ours may be held.
 size_t TakeStack(UnwindBy by, void* caller, void** pcs, size_t depth);
 
-// Is a hook of ours among the callers of this function whose frame (__builtin_frame_address(0)) was at `frame`? And is a
-// signal handler between, so that what runs now interrupted it? Walks the stack; libunwind must not be what the thread
-// was interrupted in.
+// Is a hook of ours whose frame (__builtin_frame_address(0)) was at `frame` among the callers of the hook whose frame is at
+// `inner`? And is a signal handler between, so that what runs now interrupted it? Walks the stack; libunwind must not be
+// what the thread was interrupted in.
 enum class Ancestor : unsigned char { kNone, kCaller, kBehindSignal };
-Ancestor FindAncestor(uintptr_t frame);
+Ancestor FindAncestor(uintptr_t frame, uintptr_t inner);
 
 // Around fork(): no thread is inside libunwind's tables at that moment. In a child that was forked past the first, tables
 // that were being changed are not used again: stacks then are the direct caller alone.
