@@ -74,7 +74,13 @@ std::vector<std::string> UnexplainedHints(Runtime& runtime, Kind kind) {
 }
 
 void HardenRefused(Runtime& runtime, const std::vector<Record>& records, const std::string& when) {
-  for (const Record& record : records) {
+  // What was created last first: what used an object before the object.
+  std::vector<const Record*> latest;
+  for (const Record& record : records) latest.push_back(&record);
+  std::stable_sort(latest.begin(), latest.end(),
+                   [](const Record* a, const Record* b) { return a->serial > b->serial; });
+  for (const Record* one : latest) {
+    const Record& record = *one;
     Refusal refusal;
     if (!record.Has(kRefused) || !runtime.reporter().RefusalOf(record.serial, &refusal)) continue;
     Finding finding;
@@ -101,9 +107,9 @@ void HardenRefused(Runtime& runtime, const std::vector<Record>& records, const s
     snprintf(ago, sizeof(ago), "it was refused %.1f s ago", EpochNow() - EpochOf(refusal.when));
     std::string text = ago;
     if (refusal.times > 1) text += ", the last of " + std::to_string(refusal.times) + " times";
-    const bool one = children.size() == 1;
+    const bool single = children.size() == 1;
     if (!children.empty()) {
-      text += ", and " + std::to_string(children.size()) + (one ? " object still uses it" : " objects still use it");
+      text += ", and " + std::to_string(children.size()) + (single ? " object still uses it" : " objects still use it");
     } else if (refusal.unexplained == 0) {
       text += "; what was seen using it has been destroyed since, and the destroy was not tried again";
     } else if (refusal.unexplained < refusal.times) {

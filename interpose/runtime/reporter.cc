@@ -130,6 +130,15 @@ uint64_t KeyOf(const Finding& finding) {
   return key;
 }
 
+// A finding that stands for refusals by several verbs names them.
+void AddVerb(Finding* finding, const std::string& verb) {
+  if (finding->verb == verb) return;
+  const std::string also = "also refused in the same call: " + verb;
+  if (std::find(finding->hints.begin(), finding->hints.end(), also) == finding->hints.end()) {
+    finding->hints.push_back(also);
+  }
+}
+
 // Objects beyond the first few become counts.
 void ListFewer(Finding* finding, size_t most) {
   for (size_t i = most; i < finding->related.size(); ++i) {
@@ -225,12 +234,12 @@ Reporter::Known* Reporter::AddLocked(const Finding& finding, uint64_t key, bool*
     known.severity = finding.severity;
     known.suppressed = !finding.suppressed_by.empty();
     if (known.suppressed) ++counts_.suppressed;
-    KeepLocked(&known, finding);
   }
   if (!known.suppressed) counts_.Add(known.rule, known.severity, *fresh ? 1 : 0, finding.times);
   known.times += finding.times;
   known.count += finding.count;
   known.bytes += finding.bytes;
+  if (*fresh) KeepLocked(&known, finding);  // last: it may find that memory is out, and counted it is all the same
   return &known;
 }
 
@@ -356,7 +365,10 @@ uint64_t Reporter::RefusalKey(const Finding& like, bool explained) const {
     if (stack.role == StackRole::kHere) cause = CauseOf(stack.id);
   }
   uint64_t key = KeyOf(like);
-  if (cause != 0) key = Mixed(Mixed(cause, static_cast<uint64_t>(like.rule)), HashOf(like.object.device));
+  if (cause != 0) {
+    key = Mixed(cause, static_cast<uint64_t>(like.rule) * 4 + static_cast<uint64_t>(like.severity));
+    key = Mixed(key, HashOf(like.object.device));
+  }
   return Mixed(key, explained ? 1 : 2);
 }
 
@@ -385,11 +397,7 @@ bool Reporter::CountRefusal(const Finding& like, uint64_t serial, const Refusal&
       if (!note.suppressed) counts_.Add(note.rule, note.severity, 0, 1);
       if (note.finding != nullptr) {
         if (note.objects == 1 && it != pending_.end()) note.finding->result = refusal.result;
-        const std::string also = "also refused in the same call: " + like.verb;
-        auto& hints = note.finding->hints;
-        if (note.finding->verb != like.verb && std::find(hints.begin(), hints.end(), also) == hints.end()) {
-          hints.push_back(also);
-        }
+        AddVerb(note.finding.get(), like.verb);
       }
       if (it == pending_.end()) {
         ++note.objects;
@@ -486,7 +494,11 @@ bool Reporter::CountHardened(const Finding& like, uint64_t serial) {
     const uint64_t key = RefusalKey(like, it->second.refusal.unexplained == 0);
     auto known = known_.find(key);
     if (known == known_.end()) return false;
-    if (!known->second.suppressed && known->second.shown < kTextsOfEqualFindings) return false;
+    // Of what one call of a library left behind, only the first is said, with the others' verbs in the JSON report.
+    const bool one_cause = std::any_of(like.stacks.begin(), like.stacks.end(), [this](const StackRef& stack) {
+      return stack.role == StackRole::kHere && CauseOf(stack.id) != 0;
+    });
+    if (!one_cause && !known->second.suppressed && known->second.shown < kTextsOfEqualFindings) return false;
     const Pending pending = it->second;
     pending_.erase(it);
     TakeOutLocked(pending);
@@ -495,6 +507,7 @@ bool Reporter::CountHardened(const Finding& like, uint64_t serial) {
     bool fresh = false;
     Known* added = AddLocked(one, key, &fresh);
     ++added->objects;
+    if (added->finding != nullptr) AddVerb(added->finding.get(), like.verb);
     error = !added->suppressed;
   }
   After(error, false);

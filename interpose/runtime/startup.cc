@@ -44,6 +44,8 @@ void AtExit(int status, void*) {
   const int exitcode = runtime->options().exitcode;
   // A forked child that called no verb has nothing to say, and must not replace its parent's report.
   if (runtime->forked() && !reporter.anything()) return;
+  // Nor must one that only asked for snapshots and called no verb (the shell or `timeout` in front of a program).
+  if (!reporter.anything() && runtime->ledger().last_serial() == 0 && runtime->depot().size() == 0) return;
   const bool change = status == 0 && exitcode != 0 && reporter.errors() > 0;
   if (runtime->options().verbosity >= 1 || reporter.sink().has_json()) {
     for (const std::string& sentence : CallersThatBypass()) runtime->Unwatched(sentence);
