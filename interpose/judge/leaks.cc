@@ -74,12 +74,12 @@ std::vector<std::string> UnexplainedHints(Runtime& runtime, Kind kind) {
 }
 
 void HardenRefused(Runtime& runtime, const std::vector<Record>& records, const std::string& when) {
-  // What was created last first: what used an object before the object.
-  std::vector<const Record*> latest;
-  for (const Record& record : records) latest.push_back(&record);
-  std::stable_sort(latest.begin(), latest.end(),
-                   [](const Record* a, const Record* b) { return a->serial > b->serial; });
-  for (const Record* one : latest) {
+  // A library's last, and of these the latest first: only the first refusal of a call of librdmacm is said, and what used
+  // an object says more than the object.
+  std::vector<const Record*> in_order, of_libraries;
+  for (const Record& record : records) (IsProgramsOwn(runtime, record) ? in_order : of_libraries).push_back(&record);
+  in_order.insert(in_order.end(), of_libraries.rbegin(), of_libraries.rend());
+  for (const Record* one : in_order) {
     const Record& record = *one;
     Refusal refusal;
     if (!record.Has(kRefused) || !runtime.reporter().RefusalOf(record.serial, &refusal)) continue;

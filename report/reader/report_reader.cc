@@ -96,6 +96,7 @@ class DocumentReader {
   void OneFinding(SetFinding* out);
   void Rules(Rule* out);
   void Groups(std::vector<Group>* out);
+  void NotListed(std::vector<Unlisted>* out);
   void Timeline(std::vector<TimelineEntry>* out);
   void LastDestroyed(std::vector<Destroyed>* out);
   void Alive();
@@ -228,6 +229,7 @@ void DocumentReader::OneSummary(Summary* out) {
     if (key == "errors") return in_.Uint(&out->errors);
     if (key == "warnings") return in_.Uint(&out->warnings);
     if (key == "notes") return in_.Uint(&out->notes);
+    if (key == "not_listed") return in_.Uint(&out->not_listed);
     if (key == "suppressed") return in_.Uint(&out->suppressed);
     if (key == "growth") return Growths(&out->growth);
     if (key != "kinds") return in_.Skip();
@@ -341,6 +343,10 @@ void DocumentReader::OneFinding(SetFinding* out) {
             if (key == "count") return in_.Uint(&finding.count);
             if (key == "suppressed_by") return TextOrNull(&finding.suppressed_by);
             if (key == "bytes") return in_.Uint(&finding.bytes);
+            if (key == "times") return in_.Uint(&finding.times);
+            if (key == "objects") return in_.Uint(&finding.objects);
+            if (key == "resolved") return in_.Uint(&finding.resolved);
+            if (key == "related_not_listed") return NotListed(&finding.unlisted);
             if (key == "groups") return Groups(&finding.groups);
             if (key == "hints") return Texts(&finding.hints);
             if (key == "timeline") return Timeline(&finding.timeline);
@@ -362,6 +368,18 @@ void DocumentReader::Groups(std::vector<Group>* out) {
       if (key == "bytes") return in_.Uint(&one.bytes);
       if (key == "oldest") return Object(&one.oldest);
       in_.Skip();
+    });
+  });
+}
+
+void DocumentReader::NotListed(std::vector<Unlisted>* out) {
+  Members("what a finding does not list", {"count", "kinds"}, [&](const std::string& key) {
+    if (key != "kinds") return in_.Skip();
+    in_.Object([&](const std::string& kind) {
+      Unlisted& some = out->emplace_back();
+      some.kind = kind;
+      MakePrintable(&some.kind);
+      in_.Uint(&some.count);
     });
   });
 }
@@ -548,6 +566,9 @@ void SetBuilder::AddFindings(std::vector<SetFinding> findings, uint32_t shift) {
       SetFinding& here = set_.findings[it->second];
       here.finding.count = Sum(here.finding.count, one.finding.count);
       here.finding.bytes = Sum(here.finding.bytes, one.finding.bytes);
+      here.finding.times = Sum(here.finding.times, one.finding.times);
+      here.finding.objects = Sum(here.finding.objects, one.finding.objects);
+      here.finding.resolved = Sum(here.finding.resolved, one.finding.resolved);
       here.processes.AddAll(one.processes, shift);
     }
   }
