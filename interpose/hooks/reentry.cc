@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "interpose/ledger/module_table.h"
+#include "interpose/ledger/own_stack.h"
 #include "interpose/ledger/threads.h"
 #include "interpose/ledger/unwind.h"
 
@@ -34,7 +35,7 @@ void ForgetActivity() {
 Reentry::Answer Reentry::AskStack(bool is_cm, uintptr_t frame, void* caller) {
   if (marks_.ours != 0) {
     // libunwind may be what was interrupted, so that the stack cannot be asked here.
-    if (frame < marks_.ours || OnAlternateStack()) return Answer::kInternal;
+    if (frame < marks_.ours || IsOnOwnStack(frame) || OnAlternateStack()) return Answer::kInternal;
     marks_.ours = 0;
   }
   Answer answer = Answer::kProgram;
