@@ -122,7 +122,10 @@ bool AnyInside(const ThreadRecord* self, bool destroys) {
   return false;
 }
 
-bool ThreadLives(int32_t tid) { return tid != 0 && syscall(SYS_tgkill, getpid(), tid, 0) == 0; }
+bool ThreadLives(int32_t tid) {
+  if (this_thread != nullptr && tid != 0 && tid == this_thread->tid.load(std::memory_order_relaxed)) return true;
+  return tid != 0 && syscall(SYS_tgkill, getpid(), tid, 0) == 0;
+}
 
 bool HasOtherThreads() {
   return CountTasks() != 1;

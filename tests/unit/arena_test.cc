@@ -160,7 +160,7 @@ TEST(ArenaTest, OutOfMemoryIsNull) {
       if (++got > 100000) _exit(1);
     }
     if (!ArenaIsExhausted()) _exit(2);
-    if (ArenaAllocate(1 << 20) != nullptr) _exit(3);
+    if (ArenaAllocate(size_t{64} << 20) != nullptr) _exit(3);
     setrlimit(RLIMIT_AS, &before);
     if (ArenaAllocate(1000) == nullptr) _exit(4);
     if (ArenaIsExhausted()) _exit(5);
