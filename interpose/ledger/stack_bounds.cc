@@ -57,11 +57,20 @@ const StackBounds& BoundsOfThisThread() {
   return bounds;
 }
 
-bool HasAmpleStack() {
-  const uintptr_t here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
-  const StackBounds& ours = BoundsOfThisThread();
-  return ours.Holds(here) && here - ours.low >= kAmpleStack;
+namespace internal {
+
+thread_local StackBounds ample;
+
+bool FindAmpleStack(uintptr_t here) {
+  if (ample.high != 0) return false;
+  const StackBounds& all = BoundsOfThisThread();
+  if (all.high == 0) return false;
+  ample.high = all.high;
+  ample.low = all.high - all.low > kAmpleStack ? all.low + kAmpleStack : all.high;
+  return ample.Holds(here);
 }
+
+}  // namespace internal
 
 void NoteMainStackLimit() {
   rlimit limit{};

@@ -19,8 +19,17 @@ const StackBounds& BoundsOfThisThread();
 // Room that a call of ours may need, with a report in the making.
 inline constexpr size_t kAmpleStack = 256 * 1024;
 
+namespace internal {
+// The part of this thread's stack that has ample room below it; empty until it is asked for.
+extern thread_local StackBounds ample __attribute__((tls_model("initial-exec")));
+bool FindAmpleStack(uintptr_t here);
+}  // namespace internal
+
 // Is that much left below the caller? False also where nobody knows.
-bool HasAmpleStack();
+__attribute__((always_inline)) inline bool HasAmpleStack() {
+  const uintptr_t here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+  return __builtin_expect(internal::ample.Holds(here), true) || internal::FindAmpleStack(here);
+}
 
 // How low the first thread's stack can grow; asked for once, at the start.
 void NoteMainStackLimit();
