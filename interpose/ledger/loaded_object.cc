@@ -79,7 +79,9 @@ int VisitLoadedObject(uintptr_t address, int (*visit)(dl_phdr_info*, size_t, voi
 bool CanRead(uintptr_t address) {
   const StackBounds& stack = BoundsOfThisThread();
   const uintptr_t here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
-  if (stack.Holds(here) && address - here <= stack.high - here - sizeof(uintptr_t)) return true;
+  // From the beginning of our page on: libunwind asks for pages.
+  const uintptr_t from = here & ~uintptr_t{4095};
+  if (stack.Holds(here) && address - from <= stack.high - from - sizeof(uintptr_t)) return true;
   if (rdmacheck_dl_find_object != nullptr) {
     RdmacheckFoundObject found;
     if (rdmacheck_dl_find_object(reinterpret_cast<void*>(address), &found) == 0) return true;
