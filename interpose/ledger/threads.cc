@@ -127,6 +127,21 @@ bool ThreadLives(int32_t tid) {
   return tid != 0 && syscall(SYS_tgkill, getpid(), tid, 0) == 0;
 }
 
+bool ThreadReads(int32_t tid, int fd) {
+  char path[64], line[256];
+  snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", tid);
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  const ssize_t size = read(file, line, sizeof(line) - 1);
+  close(file);
+  if (size <= 0) return false;
+  line[size] = '\0';
+  long number = -1;
+  unsigned long first = ~0ul;
+  // "running" for one that is in no system call.
+  return sscanf(line, "%ld %lx", &number, &first) == 2 && number == SYS_read && static_cast<int>(first) == fd;
+}
+
 bool HasOtherThreads() {
   return CountTasks() != 1;
 }
