@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "interpose/judge/judge.h"
 #include "interpose/ledger/module_table.h"
 #include "interpose/ledger/own_stack.h"
 #include "interpose/ledger/threads.h"
@@ -23,11 +24,6 @@ bool OnAlternateStack() {
   const bool is = syscall(SYS_sigaltstack, nullptr, &now) == 0 && (now.ss_flags & SS_ONSTACK) != 0;
   errno = saved;
   return is;
-}
-
-// The thread left the call sideways: nothing waits in it any more.
-void ForgetActivity() {
-  if (ThreadRecord* self = ThisThreadIfMade()) EndActivity(self);
 }
 
 }  // namespace
@@ -51,7 +47,7 @@ Reentry::Answer Reentry::AskStack(bool is_cm, uintptr_t frame, void* caller) {
         break;
       case Ancestor::kNone:
         marks_.*mark = 0;
-        ForgetActivity();
+        ForgetCallUnderWay();
         break;
     }
   }

@@ -509,6 +509,23 @@ void EndDestroyActivity(Call& call, Slot slot) {
   EndActivity(self);
 }
 
+void ForgetCallUnderWay() {
+  ThreadRecord* self = ThisThreadIfMade();
+  if (self == nullptr) return;
+  const Activity activity = self->activity.load(std::memory_order_relaxed);
+  if (activity == Activity::kNone) return;
+  if (overlaps != nullptr) overlaps->others.clear();
+  if (activity == Activity::kDestroy || activity == Activity::kRelease) {
+    // Whether it was destroyed nobody knows; it may be tried again, as after a refusal.
+    Ledger& ledger = Runtime::Get().ledger();
+    const Found found = ledger.Pin(static_cast<Kind>(self->kind.load()), self->object.load());
+    if (found.standing == Standing::kDying) ledger.EndDestroy(found.slot, false, self->verb.load(), 0, self->tid.load());
+    if (found.slot != 0) ledger.Unpin(found.slot);
+    EndWatch(self, found.slot);
+  }
+  EndActivity(self);
+}
+
 void EventRulesForkChild() ABSL_NO_THREAD_SAFETY_ANALYSIS {
   if (pairs_mutex.Renew()) new (&pairs_told) std::vector<std::pair<uint32_t, uint32_t>>;
   WatcherForkChild();

@@ -79,6 +79,9 @@ void NoteMoved(Call& call, Kind child_kind, uintptr_t child, Kind parent_kind, u
 void NoteFirstDeviceList(Call& call);  // libibverbs has read its environment now
 
 
+// This thread has left the verb that it was inside of without returning from it.
+void ForgetCallUnderWay();
+
 // ---- at the end (exits.cc)
 
 void JudgeExit(Runtime& runtime);
