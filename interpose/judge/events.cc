@@ -455,7 +455,7 @@ void JudgeWaiters(Call& call, Kind kind, uintptr_t handle, Slot slot) {
   if (call.ignored() || record.Has(kIgnored) || record.Has(kInherited) || !IsProgramsOwn(runtime, record)) return;
   const int fd = FdOf(kind, record.numbers);
   // One that has been woken, that does not block, or that left the get by a jump is not there.
-  auto elsewhere = [fd](const ThreadState& state) { return !ThreadReads(state.tid, fd); };
+  auto elsewhere = [fd](const ThreadState& state) { return !ThreadBlocksOn(state.tid, fd); };
   waiters.erase(std::remove_if(waiters.begin(), waiters.end(), elsewhere), waiters.end());
   if (waiters.empty()) return;
   const ObjectRef object = Describe(runtime, record);

@@ -127,7 +127,7 @@ bool ThreadLives(int32_t tid) {
   return tid != 0 && syscall(SYS_tgkill, getpid(), tid, 0) == 0;
 }
 
-bool ThreadReads(int32_t tid, int fd) {
+bool ThreadBlocksOn(int32_t tid, int fd) {
   char path[64], line[256];
   snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", tid);
   const int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -138,8 +138,8 @@ bool ThreadReads(int32_t tid, int fd) {
   line[size] = '\0';
   long number = -1;
   unsigned long first = ~0ul;
-  // "running" for one that is in no system call.
-  return sscanf(line, "%ld %lx", &number, &first) == 2 && number == SYS_read && static_cast<int>(first) == fd;
+  // "running" for one that is in no system call. An rdma_cm event is asked for by a write.
+  return sscanf(line, "%ld %lx", &number, &first) == 2 && (number == SYS_read || number == SYS_write) && static_cast<int>(first) == fd;
 }
 
 bool HasOtherThreads() {
