@@ -15,7 +15,19 @@ namespace rdmacheck {
 
 thread_local Marks Reentry::marks_;
 
+// Our own file in memory, by the linker.
+extern "C" {
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char _end[] __attribute__((visibility("hidden")));
+}
+
 namespace {
+
+// A library's function whose last act is a verb jumps there, and returns to who called it: the hook that forwarded to it.
+bool IsOurCode(const void* address) {
+  const uintptr_t at = reinterpret_cast<uintptr_t>(address);
+  return at >= reinterpret_cast<uintptr_t>(__ehdr_start) && at < reinterpret_cast<uintptr_t>(_end);
+}
 
 // Is the handler that runs now on its alternate stack? Addresses of two stacks say nothing about which is the inner one.
 bool OnAlternateStack() {
@@ -38,7 +50,7 @@ Reentry::Answer Reentry::AskStack(bool is_cm, uintptr_t frame, void* caller) {
   for (uintptr_t Marks::*mark : {&Marks::verb, &Marks::cm}) {
     const uintptr_t outer = marks_.*mark;
     if (outer == 0 || (mark == &Marks::cm && !is_cm)) continue;
-    if (frame < outer && IsLibraryCode(caller)) return Answer::kInternal;
+    if (frame < outer && (IsOurCode(caller) || IsLibraryCode(caller))) return Answer::kInternal;
     switch (FindAncestor(outer, frame)) {
       case Ancestor::kCaller:
         return Answer::kInternal;  // another interposer stands between us and the library, or a callback was called

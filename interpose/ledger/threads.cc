@@ -1,6 +1,7 @@
 #include "interpose/ledger/threads.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/syscall.h>
