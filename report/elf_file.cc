@@ -17,6 +17,17 @@ std::string_view NameAt(std::string_view names, size_t at) {
   return names.substr(0, names.find('\0'));
 }
 
+std::string InHex(std::string_view bytes) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string hex;
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    hex += kDigits[byte >> 4];
+    hex += kDigits[byte & 15];
+  }
+  return hex;
+}
+
 }  // namespace
 
 ElfFile::ElfFile(const std::string& path) : file_(path), bytes_(file_.bytes()) { ReadHeaders(); }
@@ -65,7 +76,6 @@ std::string ElfFile::Bytes(uint64_t offset, uint64_t size) const {
 }
 
 std::string ElfFile::BuildId() const {
-  constexpr char kDigits[] = "0123456789abcdef";
   for (const Section& section : sections_) {
     if (section.type != SHT_NOTE) continue;
     const std::string notes = Bytes(section);
@@ -77,13 +87,7 @@ std::string ElfFile::BuildId() const {
       const size_t end = id_at + ((size_t{note.n_descsz} + 3) & ~size_t{3});
       if (id_at + note.n_descsz > notes.size()) break;
       if (note.n_type == NT_GNU_BUILD_ID && notes.compare(name_at, 4, std::string_view("GNU\0", 4)) == 0) {
-        std::string id;
-        for (size_t i = 0; i < note.n_descsz; ++i) {
-          const auto byte = static_cast<unsigned char>(notes[id_at + i]);
-          id += kDigits[byte >> 4];
-          id += kDigits[byte & 15];
-        }
-        return id;
+        return InHex(std::string_view(notes).substr(id_at, note.n_descsz));
       }
       at = end;
     }
@@ -98,14 +102,19 @@ std::string ElfFile::DebugLink() const {
   return {};
 }
 
+std::string ElfFile::DebugAltLink() const {
+  for (const Section& section : sections_) {
+    if (section.name != ".gnu_debugaltlink") continue;
+    const std::string link = Bytes(section);
+    const size_t end = link.find('\0');  // of the file's name
+    return end == std::string::npos ? std::string() : InHex(std::string_view(link).substr(end + 1));
+  }
+  return {};
+}
+
 bool ElfFile::has_symtab() const {
   return std::any_of(sections_.begin(), sections_.end(),
                      [](const Section& section) { return section.type == SHT_SYMTAB && section.size > 0; });
-}
-
-bool ElfFile::has_compressed_sections() const {
-  return std::any_of(sections_.begin(), sections_.end(),
-                     [](const Section& section) { return (section.flags & SHF_COMPRESSED) != 0; });
 }
 
 void ElfFile::LoadSymbols() {

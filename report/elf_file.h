@@ -30,12 +30,13 @@ class ElfFile {
   std::string BuildId() const;
   // What .gnu_debuglink names; empty if there is none.
   std::string DebugLink() const;
+  // The build-id in .gnu_debugaltlink, as lower-case hex; empty if there is none.
+  std::string DebugAltLink() const;
 
   // The mangled name of the function at an address as the file counts them (the first segment of a PIE lies at 0), by
   // .symtab or, without one, .dynsym; empty if none covers it. Reads the tables at the first call.
   std::string FunctionAt(uint64_t address);
   bool has_symtab() const;
-  bool has_compressed_sections() const;
 
  private:
   struct Section {

@@ -3,23 +3,52 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <utility>
 
+#include "report/own_descriptors.h"
+
 namespace rdmacheck {
+namespace {
+
+struct Request {
+  const char* path;
+  void* at;
+  size_t size;
+};
+
+// 0 or an errno value. By system calls: the C library's open and close are cancellation points.
+int MapNow(void* data) {
+  auto* request = static_cast<Request*>(data);
+  const int fd =
+      static_cast<int>(syscall(SYS_openat, AT_FDCWD, request->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0));
+  if (fd < 0) return errno;
+  struct stat info = {};
+  int error = EINVAL;
+  if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0) {
+    const auto size = static_cast<size_t>(info.st_size);
+    void* at = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
+    error = at == MAP_FAILED ? errno : 0;
+    if (error == 0) {
+      request->at = at;
+      request->size = size;
+    }
+  }
+  syscall(SYS_close, fd);
+  return error;
+}
+
+}  // namespace
 
 MappedFile::MappedFile(const std::string& path) {
   const int saved = errno;
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-  struct stat info = {};
-  if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0) {
-    const auto size = static_cast<size_t>(info.st_size);
-    void* at = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (at != MAP_FAILED) bytes_ = std::string_view(static_cast<const char*>(at), size);
-  }
-  if (fd >= 0) close(fd);
+  Request request = {path.c_str(), nullptr, 0};
+  if (MapNow(&request) == EMFILE) WithOwnDescriptors(&MapNow, &request);
+  if (request.at != nullptr) bytes_ = std::string_view(static_cast<const char*>(request.at), request.size);
   errno = saved;
 }
 
@@ -35,5 +64,17 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
 }
 
 std::string_view MappedFile::Keep() { return std::exchange(bytes_, {}); }
+
+bool IsStillWhole(std::string_view mapping) {
+  if (mapping.empty()) return false;
+  const int saved = errno;
+  char byte = 0;
+  iovec to = {&byte, 1};
+  iovec from = {const_cast<char*>(&mapping.back()), 1};
+  // Where the call is forbidden nothing is known, and truncated files are rare.
+  const bool gone = process_vm_readv(getpid(), &to, 1, &from, 1, 0) < 0 && errno == EFAULT;
+  errno = saved;
+  return !gone;
+}
 
 }  // namespace rdmacheck

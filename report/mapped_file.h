@@ -6,12 +6,11 @@
 
 namespace rdmacheck {
 
-// Who truncates a file that is mapped ends whoever reads it there. So this is for files of code, which linkers and package
-// managers replace and do not truncate.
 class MappedFile {
  public:
   MappedFile() = default;
-  // Opens, maps and closes. What is no regular file, or cannot be had, is empty. Keeps errno.
+  // Opens, maps and closes, also where the program has no descriptor left. What is no regular file, or cannot be had,
+  // is empty. Keeps errno; no cancellation point.
   explicit MappedFile(const std::string& path);
   ~MappedFile();
   MappedFile(MappedFile&& other) noexcept;
@@ -25,5 +24,10 @@ class MappedFile {
  private:
   std::string_view bytes_;
 };
+
+// Who reads a mapping behind the end of a file that was truncated since is killed by SIGBUS. The kernel is asked
+// whether the last byte is still there: ask shortly before the bytes are read. What remains is a file that is truncated
+// in just that moment; linkers and package managers replace files and do not truncate them.
+bool IsStillWhole(std::string_view mapping);
 
 }  // namespace rdmacheck

@@ -2,7 +2,6 @@
 
 #include <cxxabi.h>
 #include <dlfcn.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include <cstring>
 #include <initializer_list>
 #include <iterator>
+#include <new>
 #include <string_view>
 #include <utility>
 
@@ -23,6 +23,18 @@
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <libelf.h>
+#endif
+
+#if RDMACHECK_HAVE_LIBDW
+// Two functions that libdw calls of parts of elfutils that we leave out. The one belongs to its unwinder, which nobody asks
+// for. The other names the file that dwz shares between packages, which libdw would open by itself, with a descriptor that
+// programs started meanwhile inherit: none, for we look for that file ourselves.
+extern "C" {
+__attribute__((visibility("hidden"))) void ebl_closebackend(void*);
+void ebl_closebackend(void*) {}
+__attribute__((visibility("hidden"))) ssize_t __dwelf_dwarf_gnu_debugaltlink_internal(Dwarf*, const char**, const void**);
+ssize_t __dwelf_dwarf_gnu_debugaltlink_internal(Dwarf*, const char**, const void**) { return 0; }
+}
 #endif
 
 namespace rdmacheck {
@@ -53,6 +65,17 @@ std::string FindDebugFile(const std::vector<std::string>& roots, std::string_vie
     const ElfFile file(candidate);
     // A link without a build-id would need a checksum over the whole file; we go without.
     if (file.ok() && !build_id.empty() && file.BuildId() == build_id) return std::move(candidate);
+  }
+  return {};
+}
+
+// The file that dwz made of what several packages' files have in common; empty if it is not on this machine.
+std::string FindSharedDebugFile(const std::vector<std::string>& roots, const std::string& build_id) {
+  if (build_id.size() <= 2) return {};
+  for (const std::string& root : roots) {
+    std::string candidate = Cat(root, "/.build-id/", build_id.substr(0, 2), "/", build_id.substr(2), ".debug");
+    const ElfFile file(candidate);
+    if (file.ok() && file.BuildId() == build_id) return candidate;
   }
   return {};
 }
@@ -116,6 +139,7 @@ class Symbolizer::Module {
       : options_(options), path_(path) {
     // What was mapped when the code was first met is what ran, whatever lies at that path today.
     image_ = options.image_of ? options.image_of(path, build_id) : std::string_view();
+    if (!IsStillWhole(image_)) image_ = {};
     usable_ = (!image_.empty() || Map(path)) && IsBuild(build_id);
     if (!usable_ && !build_id.empty()) {
       // Another build lies there now, or none, as on another machine: debug information of the right build will do.
@@ -132,6 +156,8 @@ class Symbolizer::Module {
 #if RDMACHECK_HAVE_LIBDW
     if (dwarf_ != nullptr) dwarf_end(dwarf_);
     if (elf_ != nullptr) elf_end(elf_);
+    if (shared_dwarf_ != nullptr) dwarf_end(shared_dwarf_);
+    if (shared_elf_ != nullptr) elf_end(shared_elf_);
 #endif
   }
   Module(const Module&) = delete;
@@ -173,7 +199,13 @@ class Symbolizer::Module {
   std::vector<Frame> Lookup(uint64_t address) {
     std::vector<Frame> frames;
 #if RDMACHECK_HAVE_LIBDW
-    if (dwarf_ != nullptr) frames = LookupInDwarf(address);
+    if (dwarf_ != nullptr && !memory_was_out_) {
+      try {
+        frames = LookupInDwarf(address);
+      } catch (const std::bad_alloc&) {
+        memory_was_out_ = true;
+      }
+    }
 #endif
     if (frames.empty()) {
       Frame frame;
@@ -199,20 +231,27 @@ class Symbolizer::Module {
   }
 
   bool OpenDwarfOf(std::string_view image) {
-    // libdw notes in the section's header, in place, that it has unpacked it: those pages become our own.
-    if (ElfFile(ElfFile::InMemory{image}).has_compressed_sections() &&
-        mprotect(const_cast<char*>(image.data()), image.size(), PROT_READ | PROT_WRITE) != 0) {
-      return false;
-    }
-    Elf* elf = elf_memory(const_cast<char*>(image.data()), image.size());
-    Dwarf* dwarf = elf == nullptr ? nullptr : dwarf_begin_elf(elf, DWARF_C_READ, nullptr);
-    if (dwarf == nullptr) {
-      if (elf != nullptr) elf_end(elf);
-      return false;
-    }
-    elf_ = elf;
-    dwarf_ = dwarf;
+    dwarf_ = Begin(image, &elf_);
+    if (dwarf_ == nullptr) return false;
+    const std::string path = FindSharedDebugFile(options_.debug_roots, ElfFile(ElfFile::InMemory{image}).DebugAltLink());
+    if (path.empty()) return true;
+    shared_file_ = MappedFile(path);
+    shared_dwarf_ = Begin(shared_file_.bytes(), &shared_elf_);
+    dwarf_setalt(dwarf_, shared_dwarf_);
     return true;
+  }
+
+  static Dwarf* Begin(std::string_view image, Elf** elf) {
+    *elf = elf_memory(const_cast<char*>(image.data()), image.size());
+    Dwarf* dwarf = *elf == nullptr ? nullptr : dwarf_begin_elf(*elf, DWARF_C_READ, nullptr);
+    if (dwarf == nullptr) {
+      if (*elf != nullptr) elf_end(*elf);
+      *elf = nullptr;
+      return nullptr;
+    }
+    // libdw's own handler ends the process, and none may return.
+    dwarf_new_oom_handler(dwarf, [] { throw std::bad_alloc(); });
+    return dwarf;
   }
 
   std::string NameOfDie(Dwarf_Die* die) {
@@ -333,8 +372,10 @@ class Symbolizer::Module {
     Dwarf_Die unit;
   };
 
-  Elf* elf_ = nullptr;
-  Dwarf* dwarf_ = nullptr;
+  Elf *elf_ = nullptr, *shared_elf_ = nullptr;
+  Dwarf *dwarf_ = nullptr, *shared_dwarf_ = nullptr;
+  MappedFile shared_file_;  // what dwz moved out of several files
+  bool memory_was_out_ = false;
   bool units_loaded_ = false;
   std::vector<UnitRange> units_;        // by begin
   bool last_has_linkage_name_ = false;  // of the DIE that NameOfDie() looked at last

@@ -10,7 +10,6 @@
 
 #include "interpose/judge/objects.h"
 #include "interpose/ledger/clock.h"
-#include "interpose/ledger/stack_bounds.h"
 
 namespace rdmacheck {
 namespace {
@@ -88,7 +87,6 @@ void Runtime::CountOutOfMemory() {
 
 Runtime::Runtime() : fork_mark_(MapForkMark()) {
   Start();
-  NoteMainStackLimit();
   ParseResult parsed = ParseOptions(getenv("RDMACHECK_OPTIONS"));
   options_ = std::move(parsed.options);
   auto fill = [this](Report* report) { FillReport(*this, report); };

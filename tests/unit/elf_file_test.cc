@@ -18,7 +18,7 @@ std::string TemporaryFile(const std::string& bytes) {
 }
 
 TEST(ElfFileTest, ALibraryHasABuildIdAndFunctions) {
-  ElfFile file(RDMACHECK_SUBJECT);
+  ElfFile file{std::string(RDMACHECK_SUBJECT)};
   ASSERT_TRUE(file.ok());
   EXPECT_EQ(file.BuildId().size(), 40u);
   EXPECT_EQ(file.BuildId().find_first_not_of("0123456789abcdef"), std::string::npos);
@@ -29,7 +29,7 @@ TEST(ElfFileTest, ALibraryHasABuildIdAndFunctions) {
 }
 
 TEST(ElfFileTest, WhatIsNoElfFileHasNothing) {
-  for (const char* path : {"/no/such/file", "/tmp", "/dev/null"}) {
+  for (const std::string path : {"/no/such/file", "/tmp", "/dev/null"}) {
     ElfFile file(path);
     EXPECT_FALSE(file.ok()) << path;
     EXPECT_EQ(file.BuildId(), "");
