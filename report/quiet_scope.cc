@@ -6,19 +6,32 @@
 #include <ctime>
 #include <initializer_list>
 
+#include "report/frugal.h"
+
 namespace rdmacheck {
 
-QuietScope::QuietScope() : saved_errno_(errno) {
-  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &saved_cancel_state_);
-  sigemptyset(&ours_);
-  sigaddset(&ours_, SIGPIPE);
-  sigaddset(&ours_, SIGXFSZ);
-  sigemptyset(&pending_);
-  sigpending(&pending_);
-  pthread_sigmask(SIG_BLOCK, &ours_, &saved_mask_);
-}
+QuietScope::QuietScope() : saved_errno_(errno) { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &saved_cancel_state_); }
 
 QuietScope::~QuietScope() {
+  pthread_setcancelstate(saved_cancel_state_, nullptr);
+  errno = saved_errno_;
+}
+
+BlockedSignals::BlockedSignals() : active_(!Frugal()) {
+  if (!active_) return;
+  const int saved = errno;
+  sigset_t ours;
+  sigemptyset(&ours);
+  for (const int signal : {SIGPIPE, SIGXFSZ, SIGTTOU}) sigaddset(&ours, signal);
+  sigemptyset(&pending_);
+  sigpending(&pending_);
+  pthread_sigmask(SIG_BLOCK, &ours, &saved_mask_);
+  errno = saved;
+}
+
+BlockedSignals::~BlockedSignals() {
+  if (!active_) return;
+  const int saved = errno;
   // A signal that was pending before belongs to the program, and one more of its kind would have been merged with it.
   sigset_t to_swallow;
   sigemptyset(&to_swallow);
@@ -36,8 +49,7 @@ QuietScope::~QuietScope() {
     }
   }
   pthread_sigmask(SIG_SETMASK, &saved_mask_, nullptr);
-  pthread_setcancelstate(saved_cancel_state_, nullptr);
-  errno = saved_errno_;
+  errno = saved;
 }
 
 }  // namespace rdmacheck

@@ -1,7 +1,6 @@
 #include "report/sink.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,44 +15,52 @@
 
 #include "report/cat.h"
 #include "report/errno_name.h"
+#include "report/frugal.h"
+#include "report/own_descriptors.h"
+#include "report/printable.h"
 #include "report/quiet_scope.h"
 
 namespace rdmacheck {
 namespace {
 
-// How long a full pipe or terminal that is set to not block may keep us waiting, in all.
-constexpr int kPatienceMs = 2000;
+// One file to open, write and close.
+struct Job {
+  const char* path;
+  int flags;
+  std::string_view text;
+  // If there is one: the file that it must be.
+  const struct stat* expected;
+};
 
-int WriteAll(int fd, std::string_view text) {
-  int patience = kPatienceMs;
-  while (!text.empty()) {
-    const ssize_t n = write(fd, text.data(), text.size());
-    if (n >= 0) {
-      text.remove_prefix(static_cast<size_t>(n));
-    } else if (errno == EAGAIN && patience > 0) {
-      pollfd ready = {fd, POLLOUT, 0};
-      poll(&ready, 1, std::min(patience, 100));
-      patience -= 100;
-    } else if (errno != EINTR) {
-      return errno;
-    }
-  }
-  return 0;
-}
-
-// Opens, writes, closes. O_NONBLOCK so that a FIFO that nobody reads fails instead of stopping the program.
-int WriteThrough(const char* path, int flags, std::string_view text) {
-  const int fd = open(path, flags | O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
+// 0 or an errno value. O_NONBLOCK so that a FIFO that nobody reads fails instead of stopping the program.
+int DoJob(void* data) {
+  const auto* job = static_cast<const Job*>(data);
+  const int fd = open(job->path, job->flags | O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
   if (fd < 0) return errno;
-  const int error = WriteAll(fd, text);
+  struct stat now = {};
+  int error = fstat(fd, &now) != 0 ? errno : 0;
+  if (error == 0 && job->expected != nullptr &&
+      (now.st_dev != job->expected->st_dev || now.st_ino != job->expected->st_ino)) {
+    error = EBADF;
+  }
+  if (error == 0) error = WritePatiently(fd, StreamKindOf(fd, now.st_mode), job->text);
   // NFS and quotas tell of a failed write only here.
   return close(fd) != 0 && error == 0 && errno != EINTR ? errno : error;
 }
 
+// A program whose descriptors have run out is just the one that has something to read about it.
+int WriteThrough(const char* path, int flags, std::string_view text, const struct stat* expected = nullptr) {
+  Job job = {path, flags, text, expected};
+  const BlockedSignals blocked;
+  const int error = DoJob(&job);
+  return error == EMFILE ? WithOwnDescriptors(&DoJob, &job) : error;
+}
+
 std::string ReadLink(const char* path) {
-  char target[PATH_MAX];
-  const ssize_t n = readlink(path, target, sizeof(target));
-  return n > 0 ? std::string(target, static_cast<size_t>(n)) : std::string();
+  std::string target(PATH_MAX, '\0');  // not on a stack that may be small
+  const ssize_t n = readlink(path, target.data(), target.size());
+  target.resize(n > 0 ? static_cast<size_t>(n) : 0);
+  return target;
 }
 
 std::string WithoutSlashes(std::string value) {
@@ -144,29 +151,22 @@ int ReplaceFile(const std::string& path, std::string_view bytes) {
 
 Sink::Stream::Stream(int fd) : fd_(fd), open_(false) {
   const QuietScope quiet;
-  struct stat now = {};
-  if (fstat(fd, &now) != 0) return;
+  if (fstat(fd, &start_) != 0) return;
   open_ = true;
-  device_ = now.st_dev;
-  inode_ = now.st_ino;
+  kind_ = StreamKindOf(fd, start_.st_mode);
   const std::string name = ReadLink(Cat("/proc/self/fd/", fd).c_str());
   if (!name.empty() && name.front() == '/') path_ = name;
 }
 
-bool Sink::Stream::IsSameFile(int fd) const {
-  struct stat now = {};
-  return fstat(fd, &now) == 0 && now.st_dev == device_ && now.st_ino == inode_;
-}
-
 int Sink::Stream::Write(std::string_view text) const {
   if (!open_) return EBADF;
-  if (IsSameFile(fd_)) return WriteAll(fd_, text);
+  struct stat now = {};
+  if (Frugal() || (fstat(fd_, &now) == 0 && now.st_dev == start_.st_dev && now.st_ino == start_.st_ino)) {
+    const BlockedSignals blocked;
+    return WritePatiently(fd_, kind_, text);
+  }
   if (path_.empty()) return EBADF;
-  const int fd = open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-  if (fd < 0) return errno;
-  const int error = IsSameFile(fd) ? WriteAll(fd, text) : EBADF;
-  close(fd);
-  return error;
+  return WriteThrough(path_.c_str(), O_APPEND, text, &start_);
 }
 
 Sink::Sink(std::string_view log_path, std::string_view json_path, PathValues values)
@@ -189,22 +189,25 @@ void Sink::WriteToStderr(std::string_view text) {
   if (stderr_.Write(text) != 0) lost_texts_.fetch_add(1, std::memory_order_relaxed);
 }
 
-void Sink::WriteText(std::string_view text) {
-  if (text.empty()) return;
+void Sink::WriteText(std::string_view foreign_text) {
+  if (foreign_text.empty()) return;
   const QuietScope quiet;
+  const std::string text = PrintableLines(foreign_text);
   if (place_ == Place::kStderr) return WriteToStderr(text);
   const std::string path = LogPath();
   const int error =
       place_ == Place::kStdout ? stdout_.Write(text) : WriteThrough(path.c_str(), O_CREAT | O_APPEND, text);
   if (error == 0) return;
   if (!told_fallback_.exchange(true)) {
-    WriteToStderr(Cat("==", getpid(), "==rdmacheck: cannot write the report to ", path, ": ", ErrnoText(error),
-                      "; it goes to standard error\n"));
+    WriteToStderr(Cat("==", getpid(), "==rdmacheck: cannot write the report to ", Printable(path), ": ",
+                      ErrnoText(error), "; it goes to standard error\n"));
   }
   WriteToStderr(text);
 }
 
-void Sink::Tell(std::string_view sentence) { WriteText(Cat("==", getpid(), "==rdmacheck: ", sentence, "\n")); }
+void Sink::Tell(std::string_view sentence) {
+  WriteText(Cat("==", getpid(), "==rdmacheck: ", Printable(sentence), "\n"));
+}
 
 int Sink::ReplaceAndTell(const std::string& path, std::string_view document) {
   const int error = ReplaceFile(path, document);

@@ -1,19 +1,24 @@
 // Where bytes go: the text to standard error, standard output or a file, the JSON report to a file that is replaced
 // whole.
 //
-// The program must not be able to tell. So no descriptor is kept open between two texts, errno and signals are left
-// alone, and a text goes to descriptor 1 or 2 only while that is still the file it was when the Sink was made: a
-// program may have closed it and got the same number for a socket. In that case the former standard error is opened
-// again by its name (a file, a terminal), and what cannot be written anywhere is counted.
+// The program must not be able to tell. So no descriptor is kept open between two texts, and none of the program's is
+// needed where it has no more (own_descriptors.h); errno and signals are left alone; nobody waits long for a reader
+// that does not read (patient_write.h). A text goes to descriptor 1 or 2 only while that is still the file it was when
+// the Sink was made: a program may have closed it and got the same number for a socket. In that case the former
+// standard error is opened again by its name (a file, a terminal), and what cannot be written anywhere is counted.
+//
+// What a terminal would act on is made visible here, whatever text it stands in (printable.h).
 #pragma once
 
-#include <sys/types.h>
+#include <sys/stat.h>
 
 #include <atomic>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "report/patient_write.h"
 
 namespace rdmacheck {
 
@@ -72,12 +77,10 @@ class Sink {
     int Write(std::string_view text) const;  // 0 or an errno value
 
    private:
-    bool IsSameFile(int fd) const;
-
     int fd_;
     bool open_;
-    dev_t device_ = 0;
-    ino_t inode_ = 0;
+    struct stat start_ = {};
+    StreamKind kind_ = StreamKind::kFile;
     std::string path_;  // empty: it has no name
   };
 

@@ -15,8 +15,8 @@
 #include "report/cat.h"
 #include "report/errno_name.h"
 #include "report/json_writer.h"
+#include "report/printable.h"
 #include "report/reader/json_pull.h"
-#include "report/reader/printable.h"
 
 namespace rdmacheck {
 namespace {

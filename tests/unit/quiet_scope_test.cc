@@ -29,13 +29,14 @@ bool IsPending(int signal) {
   return sigismember(&pending, signal) == 1;
 }
 
-TEST(QuietScopeTest, AWriteIntoAClosedPipeKillsNobodyAndLeavesNothingBehind) {
+TEST(BlockedSignalsTest, AWriteIntoAClosedPipeKillsNobodyAndLeavesNothingBehind) {
   const BrokenPipe pipe;
   sigset_t before, after;
   pthread_sigmask(SIG_SETMASK, nullptr, &before);
   errno = EXDEV;
   {
     const QuietScope quiet;
+    const BlockedSignals blocked;
     EXPECT_EQ(write(pipe.fd(), "x", 1), -1);
     EXPECT_TRUE(IsPending(SIGPIPE));
   }
@@ -45,25 +46,25 @@ TEST(QuietScopeTest, AWriteIntoAClosedPipeKillsNobodyAndLeavesNothingBehind) {
   EXPECT_EQ(sigismember(&before, SIGPIPE), sigismember(&after, SIGPIPE));
 }
 
-TEST(QuietScopeTest, ASignalThatWaitedBeforeStillWaits) {
+TEST(BlockedSignalsTest, ASignalThatWaitedBeforeStillWaits) {
   sigset_t pipe_signal, before;
   sigemptyset(&pipe_signal);
   sigaddset(&pipe_signal, SIGPIPE);
   pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
   pthread_kill(pthread_self(), SIGPIPE);
-  { const QuietScope quiet; }
+  { const BlockedSignals blocked; }
   EXPECT_TRUE(IsPending(SIGPIPE));
   int taken = 0;
   sigwait(&pipe_signal, &taken);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-TEST(QuietScopeTest, OneMayStandInAnother) {
+TEST(BlockedSignalsTest, OneMayStandInAnother) {
   const BrokenPipe pipe;
   {
-    const QuietScope outer;
+    const BlockedSignals outer;
     {
-      const QuietScope inner;
+      const BlockedSignals inner;
       EXPECT_EQ(write(pipe.fd(), "x", 1), -1);
     }
     EXPECT_EQ(write(pipe.fd(), "x", 1), -1);

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -17,6 +18,7 @@
 #include <sstream>
 #include <thread>
 
+#include "no_free_descriptor.h"
 #include "report/cat.h"
 
 namespace rdmacheck {
@@ -56,7 +58,7 @@ class SinkTest : public testing::Test {
     child_ = pid;
     int status = 0;
     waitpid(pid, &status, 0);
-    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << WEXITSTATUS(status);
     return Contents(Path("err"));
   }
 
@@ -201,6 +203,145 @@ TEST_F(SinkTest, AFullPipeThatDoesNotBlockIsWaitedForAWhile) {
   reader.join();
   close(ends[0]);
   EXPECT_EQ(got, text);
+}
+
+// Counts in a child, whose patience starts anew with each.
+TEST_F(SinkTest, APipeThatNobodyReadsCostsTextsAndNotTheProgram) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  StderrOf([&] {
+    dup2(ends[1], 2);
+    Sink sink("stderr", "", kValues);
+    const std::string text(3000, 'x');
+    for (int i = 0; i < 1000; ++i) sink.WriteText(text);
+    if (sink.lost_texts() < 900) _exit(1);
+    if ((fcntl(2, F_GETFL) & O_NONBLOCK) != 0) _exit(2);
+    // There is room again: what comes now is written.
+    std::string read_back(1 << 20, '\0');
+    const uint64_t lost = sink.lost_texts();
+    if (read(ends[0], read_back.data(), read_back.size()) <= 0) _exit(3);
+    sink.WriteText("back\n");
+    if (sink.lost_texts() != lost) _exit(4);
+  });
+  close(ends[0]);
+  close(ends[1]);
+}
+
+// A text larger than the room there is, and a socket instead of a pipe.
+TEST_F(SinkTest, NoKindOfReaderThatDoesNotReadStopsTheProgram) {
+  for (const bool socket : {false, true}) {
+    int ends[2];
+    ASSERT_EQ(socket ? socketpair(AF_UNIX, SOCK_STREAM, 0, ends) : pipe(ends), 0);
+    StderrOf([&] {
+      dup2(ends[1], 2);
+      Sink sink("stderr", "", kValues);
+      sink.WriteText(std::string(4 << 20, 'x'));
+      sink.WriteText(std::string(4 << 20, 'x'));
+      if (sink.lost_texts() != 2) _exit(1);
+    });
+    close(ends[0]);
+    close(ends[1]);
+  }
+}
+
+TEST_F(SinkTest, ATerminalThatIsStoppedDoesNotStopTheProgram) {
+  const int master = posix_openpt(O_RDWR | O_NOCTTY);
+  ASSERT_GE(master, 0);
+  ASSERT_EQ(grantpt(master) | unlockpt(master), 0);
+  char name[64];
+  ASSERT_EQ(ptsname_r(master, name, sizeof(name)), 0);
+  const int terminal = open(name, O_RDWR | O_NOCTTY);
+  ASSERT_GE(terminal, 0);
+  StderrOf([&] {
+    dup2(terminal, 2);
+    Sink sink("stderr", "", kValues);
+    sink.WriteText("one\n");
+    if (sink.lost_texts() != 0) _exit(1);
+    tcflow(terminal, TCOOFF);
+    sink.WriteText("two\n");
+    if (sink.lost_texts() != 1) _exit(2);
+    tcflow(terminal, TCOON);
+    sink.WriteText("three\n");
+    if (sink.lost_texts() != 1) _exit(3);
+    for (int i = 0; i < 1000; ++i) sink.WriteText(std::string(1000, 'x'));  // the other end reads nothing
+    if (sink.lost_texts() < 500) _exit(4);
+  });
+  close(terminal);
+  close(master);
+}
+
+// Each kind of reader that is slow, but reads, gets everything.
+TEST_F(SinkTest, ASlowReaderGetsEverything) {
+  for (const bool socket : {false, true}) {
+    for (const size_t size : {size_t{100}, size_t{5000}, size_t{70000}}) {
+      int ends[2];
+      ASSERT_EQ(socket ? socketpair(AF_UNIX, SOCK_STREAM, 0, ends) : pipe(ends), 0);
+      const size_t count = 300000 / size;
+      size_t got = 0;
+      std::thread reader([&] {
+        char buffer[4000];
+        for (ssize_t n; (n = read(ends[0], buffer, sizeof(buffer))) > 0; got += static_cast<size_t>(n)) usleep(500);
+      });
+      StderrOf([&] {
+        dup2(ends[1], 2);
+        Sink sink("stderr", "", kValues);
+        for (size_t i = 0; i < count; ++i) sink.WriteText(std::string(size, 'x'));
+        if (sink.lost_texts() != 0) _exit(1);
+      });
+      close(ends[1]);
+      reader.join();
+      close(ends[0]);
+      EXPECT_EQ(got, count * size);
+    }
+  }
+}
+
+TEST_F(SinkTest, ATextIsOneWriteWhereThereIsRoom) {
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
+  StderrOf([&] {
+    dup2(ends[1], 2);
+    Sink("stderr", "", kValues).WriteText(std::string(20000, 'x'));
+  });
+  char buffer[30000];
+  EXPECT_EQ(recv(ends[0], buffer, sizeof(buffer), MSG_DONTWAIT), 20000);
+  close(ends[0]);
+  close(ends[1]);
+}
+
+TEST_F(SinkTest, EverythingIsWrittenWithoutAFreeDescriptor) {
+  std::ofstream(Path("old.json")) << "old";
+  const std::string err = StderrOf([&] {
+    Sink sink(Path("log"), Path("r.json"), kValues);
+    {
+      const NoFreeDescriptor none;
+      sink.WriteText("one\n");
+      sink.WriteText("two\n");
+      if (!sink.ReplaceJson("{}")) _exit(1);
+      if (sink.ReplaceAndTell(Path("old.json"), "new") != 0) _exit(2);
+      if (sink.ReplaceAndTell(Path("no/such"), "new") != ENOENT) _exit(3);
+    }
+    if (waitpid(-1, nullptr, __WALL) != -1 || errno != ECHILD) _exit(4);
+  });
+  EXPECT_EQ(err, "");
+  EXPECT_EQ(Contents(Path("log")), Cat("one\ntwo\n==", child_, "==rdmacheck: cannot write ", Path("no/such"),
+                                       ": No such file or directory\n"));
+  EXPECT_EQ(Contents(Path("r.json")), "{}");
+  EXPECT_EQ(Contents(Path("old.json")), "new");
+}
+
+TEST_F(SinkTest, WhatATerminalActsOnIsMadeVisible) {
+  const std::string err = StderrOf([&] {
+    Sink sink("stderr", "", kValues);
+    sink.WriteText("a\033[2J\nb\xfe\n");
+    sink.Tell("c\033\nd");
+    Sink(Path("no\033/such"), "", kValues).WriteText("e\n");
+    Sink("stderr", Path("no\n/such"), kValues).ReplaceJson("{}");
+  });
+  const std::string head = Cat("==", child_, "==rdmacheck: ");
+  EXPECT_EQ(err, Cat("a\\x1b[2J\nb\xEF\xBF\xBD\n", head, "c\\x1b\\x0ad\n", head, "cannot write the report to ",
+                     Path("no\\x1b/such"), ": No such file or directory; it goes to standard error\ne\n", head,
+                     "cannot write ", Path("no\\x0a/such"), ": No such file or directory\n"));
 }
 
 TEST_F(SinkTest, ADescriptorThatIsNoLongerStandardErrorIsLeftAlone) {
