@@ -113,6 +113,7 @@ packages_test() {
     "libgtest-dev:unit tests" \
     "libgmock-dev:unit tests" \
     "libbenchmark-dev:tests/bench" \
+    "clang:users build with it too" \
     "ibverbs-providers:the soft RDMA provider" \
     "ibverbs-utils:programs to check" \
     "rdmacm-utils:programs to check" \

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "interpose/hooks/reentry.h"
+#include "interpose/ledger/stack_bounds.h"
 #include "interpose/runtime/guard.h"
 #include "interpose/runtime/runtime.h"
 #include "interpose/verbs/effect.h"
@@ -68,6 +69,7 @@ R Intercept(R (*real)(A...), void* caller, A... a) {
     return real(a...);
   }
   Call call(*runtime, Row::kName, Effect::kCreates, caller);
+  if (!HasAmpleStack()) call.PrepareStack();
   const PutAside outer(call.self(), whose == Reentry::Answer::kProgramInHandler);
   const std::tuple<A...> args(a...);
   typename Effect::State state{};

@@ -5,7 +5,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "interpose/judge/judge.h"
 #include "interpose/ledger/module_table.h"
+#include "interpose/ledger/own_stack.h"
 #include "interpose/ledger/threads.h"
 #include "interpose/ledger/unwind.h"
 
@@ -13,7 +15,19 @@ namespace rdmacheck {
 
 thread_local Marks Reentry::marks_;
 
+// Our own file in memory, by the linker.
+extern "C" {
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char _end[] __attribute__((visibility("hidden")));
+}
+
 namespace {
+
+// A library's function whose last act is a verb jumps there, and returns to who called it: the hook that forwarded to it.
+bool IsOurCode(const void* address) {
+  const uintptr_t at = reinterpret_cast<uintptr_t>(address);
+  return at >= reinterpret_cast<uintptr_t>(__ehdr_start) && at < reinterpret_cast<uintptr_t>(_end);
+}
 
 // Is the handler that runs now on its alternate stack? Addresses of two stacks say nothing about which is the inner one.
 bool OnAlternateStack() {
@@ -24,24 +38,19 @@ bool OnAlternateStack() {
   return is;
 }
 
-// The thread left the call sideways: nothing waits in it any more.
-void ForgetActivity() {
-  if (ThreadRecord* self = ThisThreadIfMade()) EndActivity(self);
-}
-
 }  // namespace
 
 Reentry::Answer Reentry::AskStack(bool is_cm, uintptr_t frame, void* caller) {
   if (marks_.ours != 0) {
     // libunwind may be what was interrupted, so that the stack cannot be asked here.
-    if (frame < marks_.ours || OnAlternateStack()) return Answer::kInternal;
+    if (frame < marks_.ours || IsOnOwnStack(frame) || OnAlternateStack()) return Answer::kInternal;
     marks_.ours = 0;
   }
   Answer answer = Answer::kProgram;
   for (uintptr_t Marks::*mark : {&Marks::verb, &Marks::cm}) {
     const uintptr_t outer = marks_.*mark;
     if (outer == 0 || (mark == &Marks::cm && !is_cm)) continue;
-    if (frame < outer && IsLibraryCode(caller)) return Answer::kInternal;
+    if (frame < outer && (IsOurCode(caller) || IsLibraryCode(caller))) return Answer::kInternal;
     switch (FindAncestor(outer, frame)) {
       case Ancestor::kCaller:
         return Answer::kInternal;  // another interposer stands between us and the library, or a callback was called
@@ -50,7 +59,7 @@ Reentry::Answer Reentry::AskStack(bool is_cm, uintptr_t frame, void* caller) {
         break;
       case Ancestor::kNone:
         marks_.*mark = 0;
-        ForgetActivity();
+        ForgetCallUnderWay();
         break;
     }
   }

@@ -3,7 +3,6 @@
 #include <new>
 
 #include "interpose/ledger/stack_memo.h"
-#include "interpose/ledger/unwind.h"
 #include "interpose/runtime/runtime.h"
 
 namespace rdmacheck {
@@ -23,8 +22,8 @@ StackDepot::Node* Call::Stack() {
     const UnwindBy by = options.unwinder == Unwinder::kLibunwind ? UnwindBy::kLibunwind
                         : options.unwinder == Unwinder::kFp      ? UnwindBy::kFramePointers
                                                                  : UnwindBy::kNone;
-    CallPoint point;
-    if (by == UnwindBy::kLibunwind && self_ != nullptr && FindCallPoint(caller_, &point)) {
+    CallPoint point = point_;
+    if (by == UnwindBy::kLibunwind && self_ != nullptr && (point.caller != nullptr || FindCallPoint(caller_, &point))) {
       if (self_->memo == nullptr) self_->memo = new (std::nothrow) StackMemo;
       if (self_->memo != nullptr) stack_ = self_->memo->Recall(point, verb_);
       if (stack_ != nullptr) return stack_;
@@ -39,6 +38,10 @@ StackDepot::Node* Call::Stack() {
   }
   stack_ = runtime_.depot().Put(verb_, creates_, pcs, depth);
   return stack_;
+}
+
+void Call::PrepareStack() {
+  if (runtime_.options().unwinder != Unwinder::kLibunwind || !FindCallPoint(caller_, &point_)) Stack();
 }
 
 StackDepot::Node* Call::StackFor(Kind kind) {

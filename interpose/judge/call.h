@@ -7,6 +7,7 @@
 #include "interpose/ledger/entry.h"
 #include "interpose/ledger/stack_depot.h"
 #include "interpose/ledger/threads.h"
+#include "interpose/ledger/unwind.h"
 
 namespace rdmacheck {
 
@@ -32,6 +33,8 @@ class Call {
   int32_t tid() const { return self_ == nullptr ? 0 : self_->tid.load(std::memory_order_relaxed); }
   // The stack that leads to this call; taken at the first question. Null when the depot is full.
   StackDepot::Node* Stack();
+  // Asked before the work goes on on a stack of ours, from where the frames of the program are not found so easily.
+  void PrepareStack();
   // The same stack as the birthplace of a kind: a call that brings several (an event and its id) counts them apart.
   StackDepot::Node* StackFor(Kind kind);
   uint32_t StackId() {
@@ -49,6 +52,7 @@ class Call {
   ThreadRecord* const self_;
   StackDepot::Node* stack_ = nullptr;
   bool taken_ = false;
+  CallPoint point_;  // if it was looked for before
 };
 
 }  // namespace rdmacheck

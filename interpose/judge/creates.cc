@@ -1,5 +1,6 @@
 // Rules about creating: null-handle, use-after-*, foreign-process for the arguments, create-failed for the result.
 #include <errno.h>
+#include <stdio.h>
 
 #include <new>
 
@@ -96,10 +97,77 @@ Found Adopt(Call& call, Kind kind, uintptr_t handle) {
   return ledger.Pin(kind, handle);
 }
 
+// How many creates of this thread failed for want of resources.
+thread_local uint32_t shortages_of_thread __attribute__((tls_model("initial-exec"))) = 0;
+
+// The first memory that was registered, for ibv_fork_init: an MR, or a queue, whose buffers most providers keep from the
+// child in the same way.
+struct FirstOfItsKind {
+  std::atomic<const char*> verb{nullptr};
+  std::atomic<uint32_t> stack{0};
+  std::atomic<uint32_t> serial{0};
+  std::atomic<uint32_t> when{0};
+  std::atomic<int32_t> thread{0};
+};
+FirstOfItsKind first_mr, first_queue;
+
+void NoteFirst(FirstOfItsKind* first, const Call& call, const Record& record) {
+  const char* none = nullptr;
+  if (!first->verb.compare_exchange_strong(none, call.verb())) return;
+  first->serial.store(record.serial);
+  first->thread.store(record.thread);
+  first->when.store(record.born);
+  first->stack.store(record.stack);
+}
+
+void NoteRegistered(const Call& call, Kind kind, Ledger& ledger, Slot slot) {
+  const bool queue = kind == Kind::kCq || kind == Kind::kQp || kind == Kind::kSrq || kind == Kind::kWq;
+  FirstOfItsKind* const first = kind == Kind::kMr ? &first_mr : queue ? &first_queue : nullptr;
+  if (first == nullptr || first->verb.load(std::memory_order_relaxed) != nullptr) return;
+  NoteFirst(first, call, ledger.Get(slot));
+}
+
 }  // namespace
 
 void CreatesForkChild() ABSL_NO_THREAD_SAFETY_ANALYSIS {
   if (told_mutex.Renew()) new (&last_told) absl::flat_hash_map<const char*, uint32_t>;
+}
+
+CmCreate BeginCmCreate() { return {shortages_of_thread}; }
+
+void EndFailedCmCreate(Call& call, Kind kind, const CmCreate& before, int error) {
+  // The verb inside that failed has reported it, and names what could not be created.
+  if (shortages_of_thread != before.shortages) return;
+  Pins none;
+  EndCreate(call, kind, 0, {}, Origin::kCreated, error, &none);
+}
+
+void JudgeForkInitLate(Call& call, int error) {
+  if (error != EINVAL || call.ignored()) return;
+  Runtime& runtime = call.runtime();
+  const FirstOfItsKind& first = first_mr.verb.load() != nullptr ? first_mr : first_queue;
+  const char* const verb = first.verb.load();
+  Finding finding = FindingOf(Rule::kForkInitLate, call,
+                              std::string(call.verb()) + " fails with EINVAL because memory was registered before it" +
+                                  (verb == nullptr ? std::string() : ", first by " + std::string(verb)));
+  finding.has_result = true;
+  finding.result = error;
+  if (verb == nullptr) {
+    finding.hints.push_back("the registration was made where rdmacheck does not look, or by a library for itself");
+  } else {
+    char text[96];
+    snprintf(text, sizeof(text), "%s was called %.3f s before, by thread %d", verb,
+             EpochNow() - EpochOf(first.when.load()), first.thread.load());
+    finding.hints.push_back(text);
+    if (first.stack.load() != 0) finding.stacks.push_back({StackRole::kCreated, first.stack.load()});
+    for (const Record& record : runtime.ledger().All()) {
+      if (record.serial != first.serial.load() || record.life == Life::kZombie) continue;
+      finding.has_object = true;
+      finding.object = Describe(runtime, record);
+    }
+  }
+  finding.hints.push_back("call ibv_fork_init before the first registration, or set RDMAV_FORK_SAFE=1");
+  runtime.reporter().Say(std::move(finding));
 }
 
 bool BeginCreate(Call& call, const Arguments& arguments, Pins* pins) {
@@ -107,7 +175,7 @@ bool BeginCreate(Call& call, const Arguments& arguments, Pins* pins) {
   for (const Argument& argument : arguments) {
     if (argument.handle != 0) continue;
     if (!argument.required) continue;
-    SayNull(call, argument.kind, false);
+    SayNull(call, argument.kind, NullIn::kCreate);
     return false;
   }
   for (const Argument& argument : arguments) {
@@ -115,12 +183,12 @@ bool BeginCreate(Call& call, const Arguments& arguments, Pins* pins) {
     if (found.standing == Standing::kDead) {
       DeadRecord dead;
       if (ledger.FindDead(argument.kind, argument.handle, &dead) && IsStillDead(dead)) {
-        SayDead(call, argument.kind, argument.handle, dead, false);
+        SayDead(call, argument.kind, argument.handle, dead, Fate::kForwarded);
       } else {
         found.standing = Standing::kUnknown;
       }
     } else if (found.slot != 0 && (found.flags & kClosed) != 0) {
-      SayClosed(call, found.slot, false);
+      SayClosed(call, found.slot, Fate::kForwarded);
     } else if (found.slot != 0 && (found.flags & kInherited) != 0) {
       SayForeign(call, found.slot);
     }
@@ -143,7 +211,9 @@ void EndCreate(Call& call, Kind kind, uintptr_t handle, const Numbers& numbers, 
       ledger.Unpin(parent);
     }
     pins->clear();
-    if (IsShortage(error) && !call.ignored()) SayCreateFailed(call, kind, error);
+    if (!IsShortage(error)) return;
+    ++shortages_of_thread;
+    if (!call.ignored()) SayCreateFailed(call, kind, error);
     return;
   }
   StackDepot::Node* stack = call.StackFor(kind);
@@ -161,8 +231,9 @@ void EndCreate(Call& call, Kind kind, uintptr_t handle, const Numbers& numbers, 
   birth.origin = origin;
   birth.flags = call.ignored() ? static_cast<uint8_t>(kIgnored) : 0;
   birth.parents = *pins;
-  ledger.Create(birth);
+  const Slot slot = ledger.Create(birth);
   pins->clear();
+  NoteRegistered(call, kind, ledger, slot);
 }
 
 }  // namespace rdmacheck

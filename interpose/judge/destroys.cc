@@ -194,7 +194,7 @@ bool BeginDestroy(Call& call, Kind kind, uintptr_t handle, Destruction* destruct
   Runtime& runtime = call.runtime();
   Ledger& ledger = runtime.ledger();
   if (handle == 0) {
-    SayNull(call, kind, true);
+    SayNull(call, kind, NullIn::kDestroy);
     return false;
   }
   const Found found = ledger.BeginDestroy(kind, handle, call.tid());
@@ -204,7 +204,7 @@ bool BeginDestroy(Call& call, Kind kind, uintptr_t handle, Destruction* destruct
     case Standing::kDead: {
       DeadRecord dead;
       if (!ledger.FindDead(kind, handle, &dead) || !IsStillDead(dead)) break;
-      SayDead(call, kind, handle, dead, true);
+      SayDead(call, kind, handle, dead, Fate::kDestroyRefused);
       if (!runtime.options().forward_double_destroy) return false;
       break;
     }
@@ -214,7 +214,7 @@ bool BeginDestroy(Call& call, Kind kind, uintptr_t handle, Destruction* destruct
       break;
     case Standing::kLive:
       if ((found.flags & kClosed) != 0) {
-        SayClosed(call, found.slot, true);
+        SayClosed(call, found.slot, Fate::kDestroyRefused);
         return false;
       }
       if ((found.flags & kInherited) != 0) SayForeign(call, found.slot);
@@ -225,6 +225,7 @@ bool BeginDestroy(Call& call, Kind kind, uintptr_t handle, Destruction* destruct
   if (destruction->active) {
     destruction->had_children = ledger.HasChildren(found.slot);
     BeforeDestroyOf(call, kind, handle, found.slot);
+    JudgeWaiters(call, kind, handle, found.slot);
   }
   BeginDestroyActivity(call, kind, handle, found.slot);
   return true;

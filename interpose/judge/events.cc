@@ -142,7 +142,8 @@ void BeginGet(Call& call, Activity activity, Kind kind, uintptr_t handle) {
   ThreadRecord* self = call.self();
   if (self == nullptr) return;
   const bool judged = runtime.judges_races();
-  BeginActivity(self, activity, call.verb(), handle, static_cast<uint8_t>(kind), 0, judged ? call.StackId() : 0,
+  // A get that brings an event needs its stack at the end anyhow; one that is destroyed under needs it before.
+  BeginActivity(self, activity, call.verb(), handle, static_cast<uint8_t>(kind), 0, call.StackId(),
                 NanosOf(CLOCK_MONOTONIC));
   if (judged) LookForOverlap(self, false);
 }
@@ -189,6 +190,55 @@ bool CountIsKnown(Ledger& ledger, const Record& record, bool async) {
   return false;
 }
 
+// How many events more were acked than taken (negative: are owed) of each object that shares the channel (or, for
+// asynchronous events, the context) with this one: an ack that was given to the wrong one.
+void AddSwapped(Call& call, Finding* finding, const Record& record, bool async, int64_t surplus) {
+  Ledger& ledger = call.runtime().ledger();
+  std::vector<Record> others;
+  if (async) {
+    const Slot context = ledger.ContextOf(record.slot);
+    if (context != 0) others = ledger.Under(context);
+  } else {
+    for (Slot parent : record.parents) {
+      if (ledger.Get(parent).kind == Kind::kCompChannel) others = ledger.ChildrenOf(parent);
+    }
+  }
+  for (const Record& other : others) {
+    if (other.slot == record.slot || (!async && other.kind != Kind::kCq)) continue;
+    const EventCount events = ledger.EventsOf(other.slot);
+    const int64_t theirs = async ? static_cast<int64_t>(events.async_acked) - static_cast<int64_t>(events.async_taken)
+                                 : static_cast<int64_t>(events.acked) - static_cast<int64_t>(events.taken);
+    if (surplus > 0 ? theirs > -surplus : theirs < -surplus) continue;
+    const uint64_t count = static_cast<uint64_t>(theirs < 0 ? -theirs : theirs);
+    const ObjectRef object = Describe(call.runtime(), other);
+    finding->hints.push_back(Mention(object) + " of the same " + (async ? "context" : "channel") + " has " +
+                             std::to_string(count) + " event" + (count == 1 ? "" : "s") +
+                             (surplus > 0 ? " unacknowledged" : " acknowledged too many") +
+                             ": the acknowledgements are probably swapped");
+    finding->related.push_back({Role::kHolder, object});
+    return;
+  }
+}
+
+void SayOverAckedNow(Call& call, const Record& record, const EventCount& events, bool async) {
+  Runtime& runtime = call.runtime();
+  const uint64_t taken = async ? events.async_taken : events.taken;
+  const uint64_t acked = async ? events.async_acked : events.acked;
+  const ObjectRef object = Describe(runtime, record);
+  Finding finding = FindingOf(Rule::kOverAckedEvents, call,
+                              std::string(call.verb()) + " for " + Mention(object) +
+                                  " acknowledges more events than were received: " + std::to_string(taken) +
+                                  (async ? " asynchronous" : " completion") + (taken == 1 ? " event" : " events") +
+                                  " received, " + std::to_string(acked) + " acknowledged");
+  finding.has_object = true;
+  finding.object = object;
+  finding.stacks.push_back({StackRole::kCreated, record.stack});
+  AddSwapped(call, &finding, record, async, static_cast<int64_t>(acked - taken));
+  finding.hints.push_back("its destroy will block forever unless as many events are received unacknowledged");
+  finding.timeline = TimelineOf(runtime, runtime.ledger().ContextOf(record.slot));
+  runtime.reporter().Say(std::move(finding));
+}
+
 void SayUnacked(Call& call, const Record& record, const EventCount& events, bool async) {
   Runtime& runtime = call.runtime();
   const uint64_t taken = async ? events.async_taken : events.taken;
@@ -202,6 +252,7 @@ void SayUnacked(Call& call, const Record& record, const EventCount& events, bool
     finding.has_object = true;
     finding.object = object;
     finding.stacks.push_back({StackRole::kCreated, record.stack});
+    AddSwapped(call, &finding, record, async, static_cast<int64_t>(acked - taken));
     finding.timeline = TimelineOf(runtime, runtime.ledger().ContextOf(record.slot));
     runtime.reporter().Say(std::move(finding));
     return;
@@ -224,6 +275,7 @@ void SayUnacked(Call& call, const Record& record, const EventCount& events, bool
           (own ? "this very thread holds " + std::string(missing == 1 ? "the missing one" : "them")
                : "nobody is left to ack " + std::string(missing == 1 ? "the missing one" : "the rest")));
   finding.hints.push_back("taken by " + holders);
+  AddSwapped(call, &finding, record, async, -static_cast<int64_t>(missing));
   finding.has_object = true;
   finding.object = object;
   finding.stacks.push_back({StackRole::kCreated, record.stack});
@@ -260,13 +312,16 @@ bool SayIfLate(Call& call, Kind kind, uintptr_t handle, bool live_owes) {
 
 bool BeginAck(Call& call, Kind kind, uintptr_t handle, bool async, uint64_t count) {
   Ledger& ledger = call.runtime().ledger();
-  if (handle == 0) return true;
+  if (handle == 0) {
+    SayNull(call, kind, NullIn::kUse);
+    return true;
+  }
   const Found found = ledger.Pin(kind, handle);
   if (found.slot == 0) {
     if (found.standing != Standing::kDead) return true;
     if (SayIfLate(call, kind, handle, false)) return false;
     DeadRecord dead;
-    if (ledger.FindDead(kind, handle, &dead) && IsStillDead(dead)) SayDead(call, kind, handle, dead, false);
+    if (ledger.FindDead(kind, handle, &dead) && IsStillDead(dead)) SayDead(call, kind, handle, dead, Fate::kForwarded);
     return true;
   }
   const EventCount events = ledger.EventsOf(found.slot);
@@ -275,9 +330,17 @@ bool BeginAck(Call& call, Kind kind, uintptr_t handle, bool async, uint64_t coun
   if (!owes && SayIfLate(call, kind, handle, owes)) {
     forward = false;  // the address belongs to another object now, which this ack would hang
   } else {
-    if ((found.flags & kClosed) != 0) SayClosed(call, found.slot, false);
+    if ((found.flags & kClosed) != 0) SayClosed(call, found.slot, Fate::kForwarded);
     if ((found.flags & kInherited) != 0) SayForeign(call, found.slot);
     ledger.Acked(found.slot, async, count, call.tid());
+    const uint64_t taken = async ? events.async_taken : events.taken;
+    const uint64_t before = async ? events.async_acked : events.acked;
+    if (before <= taken && before + count > taken && !call.ignored() && (found.flags & kIgnored) == 0) {
+      const Record record = ledger.Get(found.slot);
+      if (record.origin != Origin::kUnknown && CountIsKnown(ledger, record, async)) {
+        SayOverAckedNow(call, record, ledger.EventsOf(found.slot), async);
+      }
+    }
     Remember(call.self(), call.verb(), kind, SerialOf(ledger, found.slot), 0, 0, 0);
   }
   ledger.Unpin(found.slot);
@@ -287,9 +350,7 @@ bool BeginAck(Call& call, Kind kind, uintptr_t handle, bool async, uint64_t coun
 }  // namespace
 
 bool BeginGetCqEvent(Call& call, uintptr_t channel) {
-  Arguments arguments;
-  arguments.push_back({Kind::kCompChannel, channel, true, nullptr});
-  BeginUse(call, arguments);
+  if (!BeginUseOfGet(call, {Kind::kCompChannel, channel, true, nullptr})) return false;
   BeginGet(call, Activity::kGetCqEvent, Kind::kCompChannel, channel);
   return true;
 }
@@ -325,9 +386,7 @@ bool BeginAckCqEvents(Call& call, uintptr_t cq, unsigned count) {
 }
 
 bool BeginGetAsyncEvent(Call& call, uintptr_t context) {
-  Arguments arguments;
-  arguments.push_back({Kind::kContext, context, true, nullptr});
-  BeginUse(call, arguments);
+  if (!BeginUseOfGet(call, {Kind::kContext, context, true, nullptr})) return false;
   BeginGet(call, Activity::kGetAsyncEvent, Kind::kContext, context);
   return true;
 }
@@ -370,6 +429,52 @@ void BeforeDestroyOf(Call& call, Kind kind, uintptr_t, Slot slot) {
   if (async && CountIsKnown(ledger, record, true)) SayUnacked(call, record, events, true);
 }
 
+namespace {
+
+bool IsInTheGetOn(const ThreadState& state, Kind kind, uintptr_t handle) {
+  const Activity get = kind == Kind::kCompChannel ? Activity::kGetCqEvent
+                       : kind == Kind::kContext   ? Activity::kGetAsyncEvent
+                                                  : Activity::kGetCmEvent;
+  return state.activity == get && state.object == handle;
+}
+
+}  // namespace
+
+void JudgeWaiters(Call& call, Kind kind, uintptr_t handle, Slot slot) {
+  if (kind != Kind::kCompChannel && kind != Kind::kContext && kind != Kind::kCmChannel) return;
+  Runtime& runtime = call.runtime();
+  // event-destroy-race is the more specific one; it has no word on rdma_cm's events.
+  if (runtime.judges_races() && kind != Kind::kCmChannel) return;
+  const int32_t self = call.tid();
+  std::vector<ThreadState> waiters;
+  for (const ThreadState& state : ThreadsInside()) {
+    if (state.tid != self && IsInTheGetOn(state, kind, handle)) waiters.push_back(state);
+  }
+  if (waiters.empty()) return;
+  const Record record = runtime.ledger().Get(slot);
+  if (call.ignored() || record.Has(kIgnored) || record.Has(kInherited) || !IsProgramsOwn(runtime, record)) return;
+  const int fd = FdOf(kind, record.numbers);
+  // One that has been woken, that does not block, or that left the get by a jump is not there.
+  auto elsewhere = [fd](const ThreadState& state) { return !ThreadBlocksOn(state.tid, fd); };
+  waiters.erase(std::remove_if(waiters.begin(), waiters.end(), elsewhere), waiters.end());
+  if (waiters.empty()) return;
+  const ObjectRef object = Describe(runtime, record);
+  const ThreadRef first = DescribeThread(waiters[0].tid);
+  Finding finding = FindingOf(Rule::kDestroyedUnderWaiter, call,
+                              std::string(call.verb()) + " of " + Mention(object) + " while thread " +
+                                  std::to_string(first.tid) + (first.name.empty() ? "" : " (" + first.name + ")") +
+                                  " is blocked in " + waiters[0].verb + " on it" +
+                                  (waiters.size() == 1 ? "" : ", and " + std::to_string(waiters.size() - 1) + " more"));
+  finding.has_object = true;
+  finding.object = object;
+  for (const ThreadState& waiter : waiters) {
+    if (waiter.stack != 0 && finding.stacks.size() < 6) finding.stacks.push_back({StackRole::kOtherThread, waiter.stack});
+  }
+  if (record.stack != 0) finding.stacks.push_back({StackRole::kCreated, record.stack});
+  finding.hints.push_back("the thread may stay blocked forever, or touch freed memory when it returns; wake it and join it first");
+  runtime.reporter().Say(std::move(finding));
+}
+
 void BeginDestroyActivity(Call& call, Kind kind, uintptr_t handle, Slot slot) {
   ThreadRecord* self = call.self();
   if (self == nullptr) return;
@@ -382,13 +487,13 @@ void BeginDestroyActivity(Call& call, Kind kind, uintptr_t handle, Slot slot) {
     const EventCount events = runtime.ledger().EventsOf(slot);
     may_wait = events.taken != events.acked || events.async_taken != events.async_acked;
   }
-  const bool watched = may_wait;
+  const bool watched = may_wait || runtime.options().hang_timeout_given;
   // Which events an id is owed is asked by its own rule, which starts the watch.
   if (kind == Kind::kCmId && slot != 0) may_wait = runtime.ledger().HasChildren(slot);
   // A destroy of what is known keeps its stack at the end: taken now, it also serves a second thread that destroys it.
   BeginActivity(self, IsVerbsObject(kind) ? Activity::kDestroy : Activity::kRelease, call.verb(), handle, static_cast<uint8_t>(kind),
-                may_wait ? SerialOf(runtime.ledger(), slot) : 0, judged || slot != 0 ? call.StackId() : 0,
-                judged || may_wait ? NanosOf(CLOCK_MONOTONIC) : NanosOf(CLOCK_MONOTONIC_COARSE));
+                may_wait || watched ? SerialOf(runtime.ledger(), slot) : 0,
+                judged || watched || slot != 0 ? call.StackId() : 0, judged || may_wait || watched ? NanosOf(CLOCK_MONOTONIC) : NanosOf(CLOCK_MONOTONIC_COARSE));
   if (watched) BeginWatch(runtime, self, slot);
   if (judged) LookForOverlap(self, true);
 }
@@ -400,6 +505,23 @@ void EndDestroyActivity(Call& call, Slot slot) {
   if (call.runtime().judges_races() && self->activity.load(std::memory_order_relaxed) == Activity::kDestroy) {
     LookForOverlap(self, true);
     TellOverlaps(call, true);
+  }
+  EndActivity(self);
+}
+
+void ForgetCallUnderWay() {
+  ThreadRecord* self = ThisThreadIfMade();
+  if (self == nullptr) return;
+  const Activity activity = self->activity.load(std::memory_order_relaxed);
+  if (activity == Activity::kNone) return;
+  if (overlaps != nullptr) overlaps->others.clear();
+  if (activity == Activity::kDestroy || activity == Activity::kRelease) {
+    // Whether it was destroyed nobody knows; it may be tried again, as after a refusal.
+    Ledger& ledger = Runtime::Get().ledger();
+    const Found found = ledger.Pin(static_cast<Kind>(self->kind.load()), self->object.load());
+    if (found.standing == Standing::kDying) ledger.EndDestroy(found.slot, false, self->verb.load(), 0, self->tid.load());
+    if (found.slot != 0) ledger.Unpin(found.slot);
+    EndWatch(self, found.slot);
   }
   EndActivity(self);
 }

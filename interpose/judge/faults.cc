@@ -1,5 +1,7 @@
 #include "interpose/judge/faults.h"
 
+#include <stdio.h>
+#include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -41,30 +43,51 @@ void NoteFailedCreate(Call& call, Kind kind, int error) {
   failed.stack.store(call.StackId());
 }
 
-void SayNull(Call& call, Kind kind, bool destroys) {
+namespace {
+
+void SayNullOf(Call& call, const char* noun, const FailedCreate* failed, NullIn where) {
   if (call.ignored()) return;
   Finding finding = FindingOf(Rule::kNullHandle, call,
-                              std::string(call.verb()) + " is given NULL where it needs a " + NameOf(kind) +
-                                  (destroys ? "; it is not forwarded" : "; it is not forwarded and answers EINVAL"));
-  const FailedCreate& failed = failed_creates[static_cast<size_t>(FamilyOf(kind))];
-  if (const char* verb = failed.verb.load()) {
-    finding.hints.push_back("the last " + std::string(NameOf(kind)) + " that could not be created: " + verb +
-                            " failed with " + ErrnoName(failed.error.load()));
-    if (failed.stack.load() != 0) finding.stacks.push_back({StackRole::kCreated, failed.stack.load()});
+                              std::string(call.verb()) + " called with NULL " + noun +
+                                  (where == NullIn::kUse ? "" : "; call not forwarded"));
+  if (const char* verb = failed == nullptr ? nullptr : failed->verb.load()) {
+    finding.hints.push_back("the last " + std::string(noun) + " that could not be created: " + verb + " failed with " +
+                            ErrnoName(failed->error.load()));
+    if (failed->stack.load() != 0) finding.stacks.push_back({StackRole::kCreated, failed->stack.load()});
   }
   call.runtime().reporter().Say(std::move(finding));
 }
 
-void SayDead(Call& call, Kind kind, uintptr_t, const DeadRecord& dead, bool destroys) {
+}  // namespace
+
+void SayNull(Call& call, Kind kind, NullIn where) {
+  SayNullOf(call, NameOf(kind), &failed_creates[static_cast<size_t>(FamilyOf(kind))], where);
+}
+
+void SayNullUse(Call& call, const char* noun) { SayNullOf(call, noun, nullptr, NullIn::kUse); }
+
+bool RefuseNull(Call& call, Kind kind) {
+  SayNull(call, kind, NullIn::kDestroy);
+  return false;
+}
+
+bool RefuseNull(Call& call, const char* noun) {
+  SayNullOf(call, noun, nullptr, NullIn::kCreate);
+  return false;
+}
+
+void SayDead(Call& call, Kind kind, uintptr_t, const DeadRecord& dead, Fate fate) {
   if (call.ignored() || dead.object.Has(kIgnored)) return;
   Runtime& runtime = call.runtime();
   const ObjectRef object = DescribeDead(runtime, dead);
   const std::string mention = Mention(object);
+  const bool destroys = fate == Fate::kDestroyRefused;
   Finding finding = FindingOf(
       destroys ? Rule::kDoubleDestroy : Rule::kUseAfterDestroy, call,
       destroys ? std::string(call.verb()) + " of " + mention + ", which was destroyed before" +
                      (runtime.options().forward_double_destroy ? "" : "; it is not forwarded and answers EINVAL")
-               : std::string(call.verb()) + " is given " + mention + ", which was destroyed before");
+               : std::string(call.verb()) + " is given " + mention + ", which was destroyed before" +
+                     (fate == Fate::kGetRefused ? "; call not forwarded (returns -1, EBADF)" : ""));
   (void)kind;
   finding.has_object = true;
   finding.object = object;
@@ -98,7 +121,7 @@ void SayDying(Call& call, Kind, Slot slot) {
   runtime.reporter().Say(std::move(finding));
 }
 
-void SayClosed(Call& call, Slot slot, bool destroys) {
+void SayClosed(Call& call, Slot slot, Fate fate) {
   Runtime& runtime = call.runtime();
   const Record record = runtime.ledger().Get(slot);
   if (call.ignored() || record.Has(kIgnored)) return;
@@ -108,7 +131,9 @@ void SayClosed(Call& call, Slot slot, bool destroys) {
       FindingOf(Rule::kUseAfterClose, call,
                 std::string(call.verb()) + " of " + Mention(object) + ", whose context " +
                     (object.device.empty() ? std::string() : object.device + " ") + "is closed" +
-                    (destroys ? "; it is not forwarded and answers EINVAL" : ""));
+                    (fate == Fate::kDestroyRefused ? "; it is not forwarded and answers EINVAL"
+                     : fate == Fate::kGetRefused   ? "; call not forwarded (returns -1, EBADF)"
+                                                   : ""));
   finding.has_object = true;
   finding.object = object;
   uint32_t closed_stack = 0;
@@ -165,6 +190,47 @@ bool IsStillDead(const DeadRecord& dead) {
   // A living object of this kind begins with a context that lives, and bears another number than the dead one.
   if (runtime.ledger().Find(Kind::kContext, context).standing != Standing::kLive) return true;
   return now == print.NumberOf(dead.object.numbers);
+}
+
+namespace {
+
+// The descriptor that a living channel or context of this kind would be read by, as the memory has it; -1: not readable.
+int FdIn(const Record& object) {
+  const ptrdiff_t offset = FdOffsetOf(object.kind);
+  int fd = -1;
+  iovec local{&fd, sizeof(fd)};
+  iovec remote{reinterpret_cast<void*>(object.handle + static_cast<uintptr_t>(offset)), sizeof(fd)};
+  if (offset < 0 || process_vm_readv(getpid(), &local, 1, &remote, 1, 0) != sizeof(fd)) return -1;
+  return fd;
+}
+
+}  // namespace
+
+int FdOf(Kind kind, const Numbers& numbers) {
+  switch (kind) {
+    case Kind::kCompChannel:
+    case Kind::kCmChannel:
+      return static_cast<int>(static_cast<uint32_t>(numbers.a));
+    case Kind::kContext:
+      return static_cast<int>(static_cast<uint32_t>(numbers.a >> 32));  // the one of asynchronous events
+    default:
+      return -1;
+  }
+}
+
+bool MayLiveUnseen(const DeadRecord& dead) {
+  const int fd = FdIn(dead.object);
+  if (fd < 0) return false;
+  char path[64], file[256];
+  snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+  const ssize_t size = readlink(path, file, sizeof(file) - 1);
+  if (size <= 0) return false;
+  file[size] = '\0';
+  if (strstr(file, "infiniband") == nullptr) return false;
+  for (const Record& record : Runtime::Get().ledger().All()) {
+    if (record.life != Life::kZombie && FdOf(record.kind, record.numbers) == fd) return false;
+  }
+  return true;
 }
 
 }  // namespace rdmacheck

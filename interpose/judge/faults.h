@@ -6,15 +6,22 @@
 
 namespace rdmacheck {
 
-void SayNull(Call& call, Kind kind, bool destroys);
-void SayDead(Call& call, Kind kind, uintptr_t handle, const DeadRecord& dead, bool destroys);
+enum class NullIn : uint8_t { kUse, kCreate, kDestroy };
+void SayNull(Call& call, Kind kind, NullIn where);
+// What becomes of the call that is reported.
+enum class Fate : uint8_t { kForwarded, kDestroyRefused, kGetRefused };
+void SayDead(Call& call, Kind kind, uintptr_t handle, const DeadRecord& dead, Fate fate);
 void SayDying(Call& call, Kind kind, Slot slot);
-void SayClosed(Call& call, Slot slot, bool destroys);
+void SayClosed(Call& call, Slot slot, Fate fate);
 void SayForeign(Call& call, Slot slot);
 
 // Is the object that died at this address still what lies there? An object that was born past us may have been given
 // the same address: then it is not dead but unknown. Reads the memory only by a system call that cannot fault.
 bool IsStillDead(const DeadRecord& dead);
+// May a channel or context that was born past us lie where this one died? Then its descriptor is open, is one of RDMA's,
+// and belongs to nothing that we know.
+int FdOf(Kind kind, const Numbers& numbers);  // of a channel or context: what its gets read; else -1
+bool MayLiveUnseen(const DeadRecord& dead);
 
 // Where this process was forked off its parent (its stack), for foreign-process.
 void SetForkStack(uint32_t stack);

@@ -2,7 +2,7 @@
 // function here calls a verb, and none holds a lock when it returns.
 //
 // A Begin function answers whether the call may be forwarded. It may not where the contract says so: a dead handle to a
-// destroy, a NULL where an object is needed, a late ack. Everything else is forwarded, after it has been said.
+// destroy or to a get of events, a NULL to a create or destroy, a late ack. Everything else is forwarded, after it has been said.
 #pragma once
 
 #include "interpose/judge/call.h"
@@ -16,12 +16,30 @@ bool BeginCreate(Call& call, const Arguments& arguments, Pins* pins);
 // handle 0: it failed, with errno value `error`.
 void EndCreate(Call& call, Kind kind, uintptr_t handle, const Numbers& numbers, Origin origin, int error, Pins* pins);
 
+// A create of librdmacm's, whose inner verbs report what they lack themselves: one note for one cause.
+struct CmCreate {
+  uint32_t shortages = 0;  // this thread's so far
+};
+CmCreate BeginCmCreate();
+void EndFailedCmCreate(Call& call, Kind kind, const CmCreate& before, int error);
+
+// ibv_fork_init failed with EINVAL: memory was registered before it.
+void JudgeForkInitLate(Call& call, int error);
+
 void CreatesForkChild();
 
 // ---- using (uses.cc)
 
 bool BeginUse(Call& call, const Arguments& arguments);
+// For a get of events: false if its channel or context is known to be destroyed or closed.
+bool BeginUseOfGet(Call& call, const Argument& argument);
 void EndUse(Call& call, const Arguments& arguments, int error);
+
+// NULL given to a verb that is neither a create nor a destroy, for what is no object of the ledger (`noun`).
+void SayNullUse(Call& call, const char* noun);
+// The same for a create or a destroy: reported, and false, for it is not forwarded.
+bool RefuseNull(Call& call, Kind kind);
+bool RefuseNull(Call& call, const char* noun);
 
 // ---- destroying (destroys.cc)
 
@@ -60,6 +78,9 @@ void NoteLink(Call& call, Kind child_kind, uintptr_t child, Kind parent_kind, ui
 void NoteMoved(Call& call, Kind child_kind, uintptr_t child, Kind parent_kind, uintptr_t parent);
 void NoteFirstDeviceList(Call& call);  // libibverbs has read its environment now
 
+
+// This thread has left the verb that it was inside of without returning from it.
+void ForgetCallUnderWay();
 
 // ---- at the end (exits.cc)
 

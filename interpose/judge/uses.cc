@@ -7,18 +7,42 @@
 
 namespace rdmacheck {
 
+bool BeginUseOfGet(Call& call, const Argument& argument) {
+  if (argument.handle == 0) {
+    SayNull(call, argument.kind, NullIn::kUse);
+    return true;
+  }
+  Ledger& ledger = call.runtime().ledger();
+  const Found found = ledger.Pin(argument.kind, argument.handle);
+  if (found.standing == Standing::kDead) {
+    DeadRecord dead;
+    if (!ledger.FindDead(argument.kind, argument.handle, &dead) || !IsStillDead(dead) || MayLiveUnseen(dead)) return true;
+    SayDead(call, argument.kind, argument.handle, dead, Fate::kGetRefused);
+    return false;
+  }
+  if (found.slot == 0) return true;
+  const bool closed = (found.flags & kClosed) != 0;
+  if (closed) SayClosed(call, found.slot, Fate::kGetRefused);
+  if ((found.flags & kInherited) != 0) SayForeign(call, found.slot);
+  ledger.Unpin(found.slot);
+  return !closed;
+}
+
 bool BeginUse(Call& call, const Arguments& arguments) {
   Ledger& ledger = call.runtime().ledger();
   for (const Argument& argument : arguments) {
-    if (argument.handle == 0) continue;  // libibverbs' own affair: null-handle speaks of creates and destroys
+    if (argument.handle == 0) {
+      if (argument.required) SayNull(call, argument.kind, NullIn::kUse);
+      continue;
+    }
     const Found found = ledger.Pin(argument.kind, argument.handle);
     if (found.standing == Standing::kDead) {
       DeadRecord dead;
       if (ledger.FindDead(argument.kind, argument.handle, &dead) && IsStillDead(dead)) {
-        SayDead(call, argument.kind, argument.handle, dead, false);
+        SayDead(call, argument.kind, argument.handle, dead, Fate::kForwarded);
       }
     } else if (found.slot != 0) {
-      if ((found.flags & kClosed) != 0) SayClosed(call, found.slot, false);
+      if ((found.flags & kClosed) != 0) SayClosed(call, found.slot, Fate::kForwarded);
       if ((found.flags & kInherited) != 0) SayForeign(call, found.slot);
       ledger.Unpin(found.slot);
     }

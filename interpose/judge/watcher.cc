@@ -67,9 +67,11 @@ void SayBlocked(Runtime& runtime, const Watch& watch) {
     if (state.activity == Activity::kGetCqEvent || state.activity == Activity::kGetAsyncEvent) gets.push_back(state);
   }
   if (blocked.tid == 0 || (blocked.activity != Activity::kDestroy && blocked.activity != Activity::kRelease)) return;
-  const Record record = runtime.ledger().Get(watch.slot);
-  const ObjectRef object = Describe(runtime, record);
-  EventCount events = runtime.ledger().EventsOf(watch.slot);
+  // An object that was born where we do not look has no slot.
+  const bool known = watch.slot != 0;
+  const Record record = known ? runtime.ledger().Get(watch.slot) : Record();
+  const ObjectRef object = known ? Describe(runtime, record) : ObjectRef();
+  EventCount events = known ? runtime.ledger().EventsOf(watch.slot) : EventCount();
   uint64_t taken = events.taken + events.async_taken;
   const uint64_t acked = events.acked + events.async_acked;
   if (record.kind == Kind::kCmId) {
@@ -82,12 +84,16 @@ void SayBlocked(Runtime& runtime, const Watch& watch) {
   char seconds[32];
   snprintf(seconds, sizeof(seconds), "%.0f s", static_cast<double>(NanosOf(CLOCK_MONOTONIC) - blocked.begin) * 1e-9);
   Finding finding = FindingAtExit(Rule::kBlockedDestroy,
-                                  std::string(blocked.verb) + " of " + Mention(object) + " has not returned for " +
-                                      seconds + ": " + std::to_string(taken) + " event" + (taken == 1 ? "" : "s") +
-                                      " taken, " + std::to_string(acked) + " acked; it waits for the rest");
+                                  std::string(blocked.verb) + (known ? " of " + Mention(object) : std::string()) +
+                                      " has not returned for " + seconds + ": " +
+                                      (taken > acked ? std::to_string(taken) + " event" + (taken == 1 ? "" : "s") +
+                                                           " taken, " + std::to_string(acked) +
+                                                           " acked; it waits for the rest"
+                                                     : std::string("no unacknowledged event explains it; the library, "
+                                                                   "the driver or the kernel holds it")));
   finding.verb = blocked.verb;
   finding.thread = DescribeThread(watch.tid);
-  finding.has_object = true;
+  finding.has_object = known;
   finding.object = object;
   if (blocked.stack != 0) finding.stacks.push_back({StackRole::kHere, blocked.stack});
   if (record.stack != 0) finding.stacks.push_back({StackRole::kCreated, record.stack});
@@ -100,17 +106,17 @@ void SayBlocked(Runtime& runtime, const Watch& watch) {
     if (finding.hints.size() >= 5) break;
   }
   for (const ThreadState& get : gets) finding.hints.push_back(WhoWaits(get));
-  finding.timeline = TimelineOf(runtime, runtime.ledger().ContextOf(watch.slot));
+  if (known) finding.timeline = TimelineOf(runtime, runtime.ledger().ContextOf(watch.slot));
   runtime.reporter().Say(std::move(finding));
 }
 
 // The next watch that is due, told from now on; or when to look again. False: nothing is watched any more.
-bool NextDue(State& state, Watch* due, uint64_t* next, uint32_t* seen) {
+bool NextDue(State& state, bool lingers, Watch* due, uint64_t* next, uint32_t* seen) {
   MutexLock lock(&state.mutex);
   *seen = state.changes.load();
   *next = ~0ull;
   due->thread = nullptr;
-  if (state.watches.empty()) {
+  if (state.watches.empty() && !lingers) {
     state.running = false;
     return false;
   }
@@ -133,7 +139,9 @@ void* Run(void* argument) {
   Watch due{};
   uint64_t next = 0;
   uint32_t seen = 0;
-  while (NextDue(state, &due, &next, &seen)) {
+  // Where every destroy is watched the next one is near: no new thread for each.
+  const bool lingers = runtime.options().hang_timeout_given;
+  while (NextDue(state, lingers, &due, &next, &seen)) {
     if (due.thread != nullptr) {
       // The slot stays what it is while the destroy has not returned.
       Guarded(runtime, true, [&] {

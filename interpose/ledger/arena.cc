@@ -20,6 +20,8 @@ constexpr size_t kLargestInClass = 32768;
 constexpr size_t kFirstMapping = 256 * 1024, kMapping = 1024 * 1024;
 constexpr size_t kReserve = 256 * 1024;
 constexpr uint32_t kLarge = 0xffff;
+// Large blocks that were freed and wait for their like: a report makes and frees a dozen, each a system call otherwise.
+constexpr size_t kKeptBlocks = 16, kKeptBytes = 16u << 20;
 
 struct Header {
   uint32_t size_class;  // kLarge: a mapping of its own
@@ -44,6 +46,12 @@ char* bump = nullptr;
 char* bump_end = nullptr;
 char* reserve = nullptr;
 char* reserve_end = nullptr;
+struct Kept {
+  void* at;
+  size_t bytes;  // 0: none
+};
+Kept kept[kKeptBlocks];
+size_t kept_bytes = 0;
 std::atomic<uint64_t> mapped_bytes{0};
 std::atomic<bool> exhausted{false};
 
@@ -97,10 +105,37 @@ char* Carve(size_t bytes) {
   return at;
 }
 
+// The closest of those kept that is not much too large.
+Header* TakeKept(size_t bytes, size_t* found) {
+  MutexLock lock(&map_mutex);
+  Kept* best = nullptr;
+  for (Kept& one : kept) {
+    if (one.bytes >= bytes && one.bytes / 2 <= bytes && (best == nullptr || one.bytes < best->bytes)) best = &one;
+  }
+  if (best == nullptr) return nullptr;
+  *found = best->bytes;
+  kept_bytes -= best->bytes;
+  best->bytes = 0;
+  return static_cast<Header*>(best->at);
+}
+
+bool Keep(void* at, size_t bytes) {
+  MutexLock lock(&map_mutex);
+  if (kept_bytes + bytes > kKeptBytes) return false;
+  for (Kept& one : kept) {
+    if (one.bytes != 0) continue;
+    one = {at, bytes};
+    kept_bytes += bytes;
+    return true;
+  }
+  return false;
+}
+
 void* AllocateLarge(size_t size) {
-  const size_t bytes = (size + kHeader + 4095) & ~size_t{4095};
+  size_t bytes = (size + kHeader + 4095) & ~size_t{4095};
   if (bytes < size) return nullptr;
-  auto* header = static_cast<Header*>(Map(bytes));
+  Header* header = TakeKept(bytes, &bytes);
+  if (header == nullptr) header = static_cast<Header*>(Map(bytes));
   if (header == nullptr) {
     MutexLock lock(&map_mutex);
     header = reinterpret_cast<Header*>(FromReserve((size + kHeader + kAlignment - 1) & ~(kAlignment - 1)));
@@ -176,6 +211,7 @@ void ArenaFree(void* block) {
     if (header->mapped == 0) return;
     const int saved = errno;
     const size_t bytes = header->mapped;
+    if (Keep(start - kHeader, bytes)) return;
     mapped_bytes.fetch_sub(bytes, std::memory_order_relaxed);
     munmap(start - kHeader, bytes);
     errno = saved;

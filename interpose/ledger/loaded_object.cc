@@ -8,6 +8,8 @@
 
 #include <cstring>
 
+#include "interpose/ledger/stack_bounds.h"
+
 // Since glibc 2.35; weak, so that the library also starts on an older one. The struct as <dlfcn.h> has it there.
 extern "C" {
 struct RdmacheckFoundObject {
@@ -73,7 +75,17 @@ int VisitLoadedObject(uintptr_t address, int (*visit)(dl_phdr_info*, size_t, voi
   return wanted.result;
 }
 
+// Mostly it is this thread's own stack above us, or a file's table of frames: these are known without a system call.
 bool CanRead(uintptr_t address) {
+  const StackBounds& stack = BoundsOfThisThread();
+  const uintptr_t here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+  // From the beginning of our page on: libunwind asks for pages.
+  const uintptr_t from = here & ~uintptr_t{4095};
+  if (stack.Holds(here) && address - from <= stack.high - from - sizeof(uintptr_t)) return true;
+  if (rdmacheck_dl_find_object != nullptr) {
+    RdmacheckFoundObject found;
+    if (rdmacheck_dl_find_object(reinterpret_cast<void*>(address), &found) == 0) return true;
+  }
   uintptr_t word;
   iovec local{&word, sizeof(word)};
   iovec remote{reinterpret_cast<void*>(address), sizeof(word)};

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <climits>
 #include <cstring>
 
@@ -100,13 +101,20 @@ Module::Owner OwnerOfName(absl::string_view name) {
 Module::Owner OwnerOf(const std::string& path) { return OwnerOfName(path); }
 
 bool IsLibraryCode(void* address) {
+  // libibverbs calls itself from a few places, each of them often. What was its code stays so: it is never unloaded, since
+  // a hook has a hold on it.
+  static std::atomic<void*> known[64];
+  std::atomic<void*>& place = known[(reinterpret_cast<uintptr_t>(address) * 0x9E3779B97F4A7C15u) >> 58];
+  if (place.load(std::memory_order_relaxed) == address) return true;
   auto visit = [](dl_phdr_info* info, size_t, void*) {
     // The end of the name says it; read with care, as all that the loader wrote.
     char name[256];
     CopyLoaderBaseName(info->dlpi_name, name, sizeof(name));
     return static_cast<int>(OwnerOfName(name) != Module::Owner::kProgram);
   };
-  return VisitLoadedObject(reinterpret_cast<uintptr_t>(address), visit, nullptr) != 0;
+  if (VisitLoadedObject(reinterpret_cast<uintptr_t>(address), visit, nullptr) == 0) return false;
+  place.store(address, std::memory_order_relaxed);
+  return true;
 }
 
 void ModuleTable::Resolve(void* const* addresses, size_t count, CodePlace* places) {

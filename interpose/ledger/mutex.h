@@ -58,6 +58,11 @@ class ABSL_LOCKABLE Mutex {
 
   void Acquire() {
     uint32_t state = kFree;
+    // Alone, a plain store does; nobody can come between, for no handler takes a lock that its thread may hold.
+    if (__libc_single_threaded && state_.load(std::memory_order_relaxed) == kFree) {
+      state_.store(kHeld, std::memory_order_relaxed);
+      return;
+    }
     if (__builtin_expect(state_.compare_exchange_strong(state, kHeld, std::memory_order_acquire), true)) return;
     AcquireSlowly();
   }
@@ -75,6 +80,10 @@ class ABSL_LOCKABLE Mutex {
     while (state_.exchange(kAwaited, std::memory_order_acquire) != kFree) FutexWait(&state_, kAwaited);
   }
   void Release() {
+    if (__libc_single_threaded) {
+      state_.store(kFree, std::memory_order_relaxed);
+      return;
+    }
     if (__builtin_expect(state_.exchange(kFree, std::memory_order_release) == kAwaited, false)) FutexWake(&state_, 1);
   }
   void SetFrozen(bool frozen) {

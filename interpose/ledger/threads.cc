@@ -1,6 +1,7 @@
 #include "interpose/ledger/threads.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -122,7 +123,25 @@ bool AnyInside(const ThreadRecord* self, bool destroys) {
   return false;
 }
 
-bool ThreadLives(int32_t tid) { return tid != 0 && syscall(SYS_tgkill, getpid(), tid, 0) == 0; }
+bool ThreadLives(int32_t tid) {
+  if (this_thread != nullptr && tid != 0 && tid == this_thread->tid.load(std::memory_order_relaxed)) return true;
+  return tid != 0 && syscall(SYS_tgkill, getpid(), tid, 0) == 0;
+}
+
+bool ThreadBlocksOn(int32_t tid, int fd) {
+  char path[64], line[256];
+  snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", tid);
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  const ssize_t size = read(file, line, sizeof(line) - 1);
+  close(file);
+  if (size <= 0) return false;
+  line[size] = '\0';
+  long number = -1;
+  unsigned long first = ~0ul;
+  // "running" for one that is in no system call. An rdma_cm event is asked for by a write.
+  return sscanf(line, "%ld %lx", &number, &first) == 2 && (number == SYS_read || number == SYS_write) && static_cast<int>(first) == fd;
+}
 
 bool HasOtherThreads() {
   return CountTasks() != 1;

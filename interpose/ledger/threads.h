@@ -64,6 +64,8 @@ std::vector<ThreadState> ThreadsInside();
 bool AnyInside(const ThreadRecord* self, bool destroys);
 
 bool ThreadLives(int32_t tid);
+// Is this thread blocked in read(2) or write(2) on that descriptor now? False also where the kernel does not say.
+bool ThreadBlocksOn(int32_t tid, int fd);
 bool HasOtherThreads();            // does the process have more than one thread now?
 std::string ThreadName(int32_t tid);  // as the kernel has it; empty if it is gone
 

@@ -2,6 +2,7 @@
 #include "interpose/ledger/unwind.h"
 
 #include "interpose/ledger/proc_files.h"
+#include "interpose/ledger/stack_bounds.h"
 
 #define UNW_LOCAL_ONLY
 #include <libunwind.h>
@@ -64,25 +65,17 @@ __attribute__((always_inline)) inline const OwnFrame* HookFrame(void* caller) {
 
 #endif
 
-struct StackBounds {
-  uintptr_t low = 0, high = 0;
-};
-
-// Frame pointers of code built without them are arbitrary numbers: only addresses inside this thread's stack are read.
-StackBounds BoundsOfThisThread() {
-  static thread_local StackBounds bounds __attribute__((tls_model("initial-exec")));
-  if (bounds.high == 0) {
-    // Not pthread_getattr_np(), which takes memory of the program's malloc.
-    if (!FindMapping(reinterpret_cast<uintptr_t>(__builtin_frame_address(0)), &bounds.low, &bounds.high)) {
-      bounds.high = 1;  // nothing is inside, and it is not asked again
-    }
-  }
+// Frame pointers of code built without them are arbitrary numbers: only addresses inside the stack that we are on are
+// read. Where the C library does not know it, the kernel does.
+StackBounds BoundsOfStack(uintptr_t here) {
+  StackBounds bounds = BoundsOfThisThread();
+  if (!bounds.Holds(here) && !FindMapping(here, &bounds.low, &bounds.high)) return {};
   return bounds;
 }
 
 __attribute__((noinline)) size_t WalkFramePointers(void** pcs, size_t depth) {
-  const StackBounds bounds = BoundsOfThisThread();
   auto* frame = static_cast<void**>(__builtin_frame_address(0));
+  const StackBounds bounds = BoundsOfStack(reinterpret_cast<uintptr_t>(frame));
   size_t n = 0;
   while (n < depth) {
     const uintptr_t at = reinterpret_cast<uintptr_t>(frame);

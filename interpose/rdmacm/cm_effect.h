@@ -3,8 +3,11 @@
 // Unlike a verb, such a call does not hide the verbs inside it: a QP that rdma_create_qp makes is a QP.
 #pragma once
 
+#include <netdb.h>
+
 #include "interpose/rdmacm/cm_abi.h"
 #include "interpose/rdmacm/cm_judge.h"
+#include "interpose/ledger/clock.h"
 #include "interpose/verbs/effect.h"
 
 namespace rdmacheck {
@@ -35,6 +38,14 @@ struct CmDestroys : Destroys<kKind> {
 };
 
 // rdma_freeaddrinfo(NULL) does nothing, as freeaddrinfo's own users expect.
+// rdma_free_devices(NULL) is free(NULL).
+struct CmFreesDevices : CmDestroys<Kind::kCmDeviceList> {
+  template <class Args>
+  static bool Before(Call& call, State& state, const Args& args) {
+    return std::get<0>(args) == nullptr || CmDestroys<Kind::kCmDeviceList>::Before(call, state, args);
+  }
+};
+
 struct CmFreesAddrinfo : CmDestroys<Kind::kCmAddrinfo> {
   template <class Args>
   static bool Before(Call& call, State& state, const Args& args) {
@@ -60,20 +71,33 @@ inline CmBelongings BelongingsOf(const rdma_cm_id* id) {
 template <size_t kOut>
 struct CmMakesId : CmEffect {
   static constexpr Kind kCreates = Kind::kCmId;
+  using State = CmCreate;
   template <class Args>
-  static bool Before(Call& call, State&, const Args& args) {
+  using First = std::decay_t<std::tuple_element_t<0, Args>>;
+  template <class Args>
+  static bool Before(Call& call, State& state, const Args& args) {
+    state = BeginCmCreate();
     Arguments arguments;
     // rdma_create_id: the channel; rdma_get_request: the listening id. NULL (a synchronous id) is legal for the first.
+    if constexpr (kOut == 0) {
+      if (std::get<1>(args) == nullptr) return RefuseNull(call, "cm_addrinfo");
+    } else if constexpr (std::is_same_v<First<Args>, rdma_cm_id*>) {
+      if (std::get<0>(args) == nullptr) return RefuseNull(call, Kind::kCmId);
+    }
     if constexpr (kOut == 1) OptArg<0>::Collect(args, &arguments);
     return BeginUse(call, arguments);
   }
   template <class Args>
-  static void After(Call& call, State&, const Args& args, int result) {
+  static void After(Call& call, State& state, const Args& args, int result) {
     rdma_cm_id* const* out = std::get<kOut>(args);
     if (result != 0 || out == nullptr || *out == nullptr) {
       Arguments arguments;
       if constexpr (kOut == 1) OptArg<0>::Collect(args, &arguments);
-      EndUse(call, arguments, ErrorOf(result));
+      const int error = ErrorOf(result);
+      EndUse(call, arguments, error);
+      // A request that has not come yet on a channel that does not block is no shortage.
+      const bool waits = std::is_same_v<First<Args>, rdma_cm_id*> && error == EAGAIN;
+      if (result != 0 && !waits) EndFailedCmCreate(call, Kind::kCmId, state, error);
       return;
     }
     rdma_cm_id* const id = *out;
@@ -106,6 +130,35 @@ struct CmUsesId : CmEffect {
     Arguments arguments;
     Arg<0>::Collect(args, &arguments);
     EndUse(call, arguments, error);
+  }
+};
+
+// (id, …) makes the id's QP or SRQ. The verb inside has its own row; this one reports what the verb cannot have.
+template <Kind kKind>
+struct CmMakesOnId : CmEffect {
+  static constexpr Kind kCreates = kKind;
+  using State = CmCreate;
+  template <class Args>
+  static bool Before(Call& call, State& state, const Args& args) {
+    state = BeginCmCreate();
+    if (std::get<0>(args) == nullptr) return RefuseNull(call, Kind::kCmId);
+    NoState none;
+    return CmUsesId::Before(call, none, args);
+  }
+  template <class Args>
+  static void After(Call& call, State& state, const Args& args, int result) {
+    NoState none;
+    CmUsesId::After(call, none, args, result);
+    if (result != 0) EndFailedCmCreate(call, kKind, state, ErrorOf(result));
+  }
+};
+
+// (id): ends the id's QP or SRQ, by the verb inside.
+struct CmEndsOnId : CmUsesId {
+  template <class Args>
+  static bool Before(Call& call, State& state, const Args& args) {
+    if (std::get<0>(args) == nullptr) return RefuseNull(call, Kind::kCmId);
+    return CmUsesId::Before(call, state, args);
   }
 };
 
@@ -168,20 +221,22 @@ struct CmMigrates : CmEffect {  // (id, channel or NULL)
 };
 
 struct CmTakesEvent : CmEffect {  // (channel, event**)
+  static constexpr int kRefusal = EBADF;
   template <class Args>
   static bool Before(Call& call, State&, const Args& args) {
-    Arguments arguments;
-    Arg<0>::Collect(args, &arguments);
-    BeginUse(call, arguments);
+    if (!BeginUseOfGet(call, ArgumentOf(std::get<0>(args), true))) return false;
     if (call.self() != nullptr) {
       BeginActivity(call.self(), Activity::kGetCmEvent, call.verb(), HandleOf(std::get<0>(args)),
-                    static_cast<uint8_t>(Kind::kCmChannel), 0, 0, 0);
+                    static_cast<uint8_t>(Kind::kCmChannel), 0, call.StackId(), NanosOf(CLOCK_MONOTONIC_COARSE));
     }
     return true;
   }
   template <class Args>
   static void After(Call& call, State&, const Args& args, int result) {
     if (call.self() != nullptr) EndActivity(call.self());
+    // It makes the id of a connection request; EAGAIN only says that nothing has come.
+    const int error = ErrorOf(result);
+    if (error != 0 && error != EAGAIN) EndFailedCmCreate(call, Kind::kCmId, BeginCmCreate(), error);
     if (result != 0 || std::get<1>(args) == nullptr || *std::get<1>(args) == nullptr) return;
     const rdma_cm_event* event = *std::get<1>(args);
     const bool request = event->event == RDMA_CM_EVENT_CONNECT_REQUEST;
@@ -232,6 +287,9 @@ struct CmGetsAddrinfo : CmEffect {  // (node, service, hints, rdma_addrinfo**)
   }
   template <class Args>
   static void After(Call& call, State& pins, const Args& args, int result) {
+    // getaddrinfo's codes, or -1 and errno.
+    const int error = result == EAI_MEMORY ? ENOMEM : result == EAI_SYSTEM || result == -1 ? errno : 0;
+    if (result != 0 && error != 0) EndFailedCmCreate(call, Kind::kCmAddrinfo, BeginCmCreate(), error);
     if (result == 0 && std::get<3>(args) != nullptr && *std::get<3>(args) != nullptr) {
       EndCreate(call, Kind::kCmAddrinfo, HandleOf(*std::get<3>(args)), {}, Origin::kCreated, 0, &pins);
     }
@@ -247,7 +305,11 @@ struct CmMakesSocket : CmEffect {  // answers the descriptor
   }
   template <class Args>
   static void After(Call& call, State& pins, const Args&, int fd) {
-    if (fd < 0) return;
+    if (fd < 0) {
+      // An accept that would block is no shortage.
+      if (errno != EAGAIN) EndFailedCmCreate(call, Kind::kRsocket, BeginCmCreate(), errno);
+      return;
+    }
     EndCreate(call, Kind::kRsocket, static_cast<uintptr_t>(fd) + 1, {static_cast<uint64_t>(fd), 0, 0}, Origin::kCreated,
               0, &pins);
   }

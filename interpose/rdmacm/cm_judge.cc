@@ -154,7 +154,7 @@ void JudgeCmId(Call& call, Slot id, bool qp_left) {
   if (!IsJudged(call, record)) return;
   const std::vector<Record> events = ChildrenOfKind(ledger, id, {Kind::kCmEvent});
   if (!events.empty() && SayUnackedOf(call, record, events) && call.self() != nullptr &&
-      call.self()->activity.load() == Activity::kRelease) {
+      call.self()->activity.load() == Activity::kRelease && !runtime.options().hang_timeout_given) {
     BeginWatch(runtime, call.self(), id);
   }
   if (!qp_left) return;

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "interpose/judge/leaks.h"
+#include "interpose/runtime/guard.h"
 #include "interpose/runtime/runtime.h"
 #include "report/quiet_scope.h"
 
@@ -45,6 +46,36 @@ int GrowthSince(Runtime& runtime, uint32_t mark) {
   return static_cast<int>(grown.size());
 }
 
+int GrowthBegin(Runtime& runtime) {
+  MutexLock lock(&growth_mutex);
+  growth_marks.push_back(HighestSerial(runtime));
+  return static_cast<int>(growth_marks.size());
+}
+
+int GrowthEnd(Runtime& runtime, int id) {
+  uint32_t mark;
+  {
+    MutexLock lock(&growth_mutex);
+    if (id < 1 || static_cast<size_t>(id) > growth_marks.size()) return -1;
+    mark = growth_marks[static_cast<size_t>(id) - 1];
+  }
+  return GrowthSince(runtime, mark);
+}
+
+// What `ask` returns, or `otherwise` where there is no memory for it.
+template <class Ask>
+int Answer(int otherwise, Ask ask) {
+  Runtime* runtime = Runtime::GetIfPossible();
+  if (runtime == nullptr) return otherwise;
+  int result = otherwise;
+  Guarded(*runtime, true, [&] {
+    QuietScope quiet;
+    result = ask(*runtime);
+    return true;
+  });
+  return result;
+}
+
 }  // namespace
 }  // namespace rdmacheck
 
@@ -61,27 +92,13 @@ RDMACHECK_API int rdmacheck_check_now(void) {
 
 RDMACHECK_API int rdmacheck_snapshot(const char* path) {
   if (path == nullptr || path[0] == '\0') return EINVAL;
-  rdmacheck::QuietScope quiet;
-  return rdmacheck::Runtime::Get().reporter().WriteSnapshot(path);
+  return rdmacheck::Answer(ENOMEM, [path](rdmacheck::Runtime& runtime) { return runtime.reporter().WriteSnapshot(path); });
 }
 
-RDMACHECK_API int rdmacheck_growth_begin(void) {
-  rdmacheck::Runtime& runtime = rdmacheck::Runtime::Get();
-  rdmacheck::MutexLock lock(&rdmacheck::growth_mutex);
-  rdmacheck::growth_marks.push_back(rdmacheck::HighestSerial(runtime));
-  return static_cast<int>(rdmacheck::growth_marks.size());
-}
+RDMACHECK_API int rdmacheck_growth_begin(void) { return rdmacheck::Answer(0, &rdmacheck::GrowthBegin); }
 
 RDMACHECK_API int rdmacheck_growth_end(int id) {
-  rdmacheck::QuietScope quiet;
-  rdmacheck::Runtime& runtime = rdmacheck::Runtime::Get();
-  uint32_t mark;
-  {
-    rdmacheck::MutexLock lock(&rdmacheck::growth_mutex);
-    if (id < 1 || static_cast<size_t>(id) > rdmacheck::growth_marks.size()) return -1;
-    mark = rdmacheck::growth_marks[static_cast<size_t>(id) - 1];
-  }
-  return rdmacheck::GrowthSince(runtime, mark);
+  return rdmacheck::Answer(-1, [id](rdmacheck::Runtime& runtime) { return rdmacheck::GrowthEnd(runtime, id); });
 }
 
 RDMACHECK_API void rdmacheck_ignore(const void* handle) {

@@ -2,6 +2,8 @@
 //
 // The hooks are compiled without exceptions: a thread that is cancelled inside a verb unwinds through their frames, with the
 // unwinder of the program. What they call is compiled with them, and locks are given back on the way out.
+//
+// Also moves to a stack of ours where the caller's is short: a demangler of long names alone takes more than a small stack has.
 #pragma once
 
 #include <type_traits>

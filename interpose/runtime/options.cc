@@ -135,6 +135,7 @@ std::string Set(std::string_view name, std::string_view value, ParseResult* resu
 #undef RDMACHECK_OPTION
   if (name == "help") known = true, wanted = Read(name, value, &result->help);
   if (!known) return Cat("unknown option '", name, "'; did you mean '", NearestName(name, Names()), "'?");
+  if (wanted.empty() && name == "hang_timeout") result->options.hang_timeout_given = true;
   if (wanted.empty()) return {};
   return Cat("bad value '", value, "' of option '", name, "': it must be ", wanted);
 }

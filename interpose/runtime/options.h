@@ -17,6 +17,7 @@ struct Options {
 #define RDMACHECK_OPTION(type, name, default_value, help) type name = default_value;
 #include "interpose/runtime/options.def"
 #undef RDMACHECK_OPTION
+  bool hang_timeout_given = false;  // it was said: then every destroy is watched
 };
 
 struct ParseResult {

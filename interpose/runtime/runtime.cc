@@ -10,6 +10,7 @@
 
 #include "interpose/judge/objects.h"
 #include "interpose/ledger/clock.h"
+#include "interpose/ledger/stack_bounds.h"
 
 namespace rdmacheck {
 namespace {
@@ -87,6 +88,7 @@ void Runtime::CountOutOfMemory() {
 
 Runtime::Runtime() : fork_mark_(MapForkMark()) {
   Start();
+  NoteMainStackLimit();
   ParseResult parsed = ParseOptions(getenv("RDMACHECK_OPTIONS"));
   options_ = std::move(parsed.options);
   auto fill = [this](Report* report) { FillReport(*this, report); };

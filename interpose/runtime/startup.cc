@@ -21,6 +21,9 @@
 #include "interpose/judge/faults.h"
 #include "interpose/judge/judge.h"
 #include "interpose/rdmacm/cm_judge.h"
+#include "interpose/ledger/own_stack.h"
+#include "interpose/ledger/stack_bounds.h"
+#include "interpose/runtime/guard.h"
 #include "interpose/runtime/runtime.h"
 
 namespace rdmacheck {
@@ -35,43 +38,57 @@ namespace {
 sem_t snapshot_wanted;
 std::atomic<uint32_t> snapshots_asked{0}, snapshots_written{0};
 
-void AtExit(int status, void*) {
-  Runtime* runtime = Runtime::IfMade();
-  if (runtime == nullptr) return;
+// Returns whether the program's status becomes exitcode=.
+bool ReportAtExit(Runtime& runtime, int status) {
   WriteSnapshotsDue();
-  JudgeExit(*runtime);
-  Reporter& reporter = runtime->reporter();
-  const int exitcode = runtime->options().exitcode;
+  JudgeExit(runtime);
+  Reporter& reporter = runtime.reporter();
+  const int exitcode = runtime.options().exitcode;
   // A forked child that called no verb has nothing to say, and must not replace its parent's report.
-  if (runtime->forked() && !reporter.anything()) return;
+  if (runtime.forked() && !reporter.anything()) return false;
   // Nor must one that only asked for snapshots and called no verb (the shell or `timeout` in front of a program).
-  if (!reporter.anything() && runtime->ledger().last_serial() == 0 && runtime->depot().size() == 0) return;
+  if (!reporter.anything() && runtime.ledger().last_serial() == 0 && runtime.depot().size() == 0) return false;
   const bool change = status == 0 && exitcode != 0 && reporter.errors() > 0;
-  if (runtime->options().verbosity >= 1 || reporter.sink().has_json()) {
-    for (const std::string& sentence : CallersThatBypass()) runtime->Unwatched(sentence);
+  if (runtime.options().verbosity >= 1 || reporter.sink().has_json()) {
+    for (const std::string& sentence : CallersThatBypass()) runtime.Unwatched(sentence);
   }
-  if (runtime->options().verbosity >= 1) {
+  if (runtime.options().verbosity >= 1) {
     for (const std::string& line : reporter.UnmatchedSuppressions()) {
       reporter.Tell("suppression " + line + " matched nothing");
     }
-    reporter.Tell("hooked: " + std::to_string(runtime->hooks_slots.load()) + " slots of contexts, " +
-                  std::to_string(runtime->hooks_dlsym.load()) + " look-ups by dlsym");
-    for (const std::string& sentence : runtime->UnwatchedSentences()) reporter.Tell("not watched: " + sentence);
+    reporter.Tell("hooked: " + std::to_string(runtime.hooks_slots.load()) + " slots of contexts, " +
+                  std::to_string(runtime.hooks_dlsym.load()) + " look-ups by dlsym");
+    for (const std::string& sentence : runtime.UnwatchedSentences()) reporter.Tell("not watched: " + sentence);
   }
   reporter.Summarize(true);
   reporter.WriteJson(true, change ? exitcode : status);
+  return change;
+}
+
+void AtExit(int status, void*) {
+  Runtime* runtime = Runtime::IfMade();
+  if (runtime == nullptr) return;
+  bool change = false;
+  Guarded(*runtime, true, [&] {
+    change = ReportAtExit(*runtime, status);
+    return true;
+  });
   if (!change) return;
   // What exit() itself would do next. Not fflush(nullptr): that takes the lock of each stream, and another thread that
   // waits in getchar() holds its own forever; the C library's last flush takes none.
   fcloseall();
-  _exit(exitcode);
+  _exit(runtime->options().exitcode);
 }
 
 void BeforeFork() {
   Runtime* runtime = Runtime::IfMade();
   if (runtime == nullptr) return;
   Call call(*runtime, "fork", Kind::kNone, __builtin_return_address(0));
-  SetForkStack(call.StackId());
+  if (!HasAmpleStack()) call.PrepareStack();
+  Guarded(*runtime, true, [&] {
+    SetForkStack(call.StackId());
+    return true;
+  });
   runtime->ForkPrepare();
 }
 void InParent() {
@@ -80,14 +97,18 @@ void InParent() {
 void InChild() {
   ArenaForkChild();
   UnwinderForkChild();
+  OwnStacksForkChild();
   Runtime::ForkChildEarly();
   Runtime* runtime = Runtime::IfMade();
   if (runtime == nullptr) return;
-  GrowthForkChild();
-  EventRulesForkChild();
-  CmForkChild();
-  CreatesForkChild();
-  runtime->ForkChild();
+  Guarded(*runtime, true, [&] {
+    GrowthForkChild();
+    EventRulesForkChild();
+    CmForkChild();
+    CreatesForkChild();
+    runtime->ForkChild();
+    return true;
+  });
   // The thread that writes snapshots is the parent's, and so are those asked for so far. What this process is asked for
   // is written when it ends.
   sem_init(&snapshot_wanted, 0, 0);
@@ -103,7 +124,12 @@ void OnSnapshotSignal(int) {
 }
 
 void WriteOneSnapshot() {
-  Runtime::Get().reporter().WriteNextSnapshot();
+  if (Runtime* runtime = Runtime::GetIfPossible()) {
+    Guarded(*runtime, true, [&] {
+      runtime->reporter().WriteNextSnapshot();
+      return true;
+    });
+  }
   snapshots_written.fetch_add(1);
 }
 
@@ -170,7 +196,8 @@ __attribute__((constructor)) void AtLoad() {
     if (write(STDERR_FILENO, table.data(), table.size()) < 0) return;
   }
   // A snapshot can be asked for before the first verb.
-  if (parsed.options.snapshot_signal > 0) StartSnapshots(parsed.options.snapshot_signal, Runtime::Get().reporter());
+  if (parsed.options.snapshot_signal <= 0) return;
+  if (Runtime* runtime = Runtime::GetIfPossible()) StartSnapshots(parsed.options.snapshot_signal, runtime->reporter());
 }
 
 }  // namespace

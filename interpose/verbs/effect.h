@@ -130,6 +130,13 @@ struct CreatesBuf {
   }
 };
 
+struct FirstArgument {
+  template <class Args>
+  static std::pair<uintptr_t, Numbers> Of(const Args& args) {
+    return {HandleOf(std::get<0>(args)), {}};
+  }
+};
+
 template <Kind kKind, class Key>
 struct DestroysKeyed {
   static constexpr Kind kCreates = Kind::kNone;
@@ -137,6 +144,11 @@ struct DestroysKeyed {
   using State = Destruction;
   template <class Args>
   static bool Before(Call& call, State& state, const Args& args) {
+    // The key of an object without a handle is never 0, whatever it is made of.
+    using First = std::tuple_element_t<0, Args>;
+    if constexpr (std::is_pointer_v<First> && !std::is_same_v<Key, FirstArgument>) {
+      if (std::get<0>(args) == nullptr) return RefuseNull(call, ArgumentOf(std::get<0>(args), true).kind);
+    }
     return BeginDestroy(call, kKind, Key::Of(args).first, &state);
   }
   template <class Args, class R>
@@ -145,12 +157,6 @@ struct DestroysKeyed {
   }
 };
 
-struct FirstArgument {
-  template <class Args>
-  static std::pair<uintptr_t, Numbers> Of(const Args& args) {
-    return {HandleOf(std::get<0>(args)), {}};
-  }
-};
 template <Kind kKind>
 using Destroys = DestroysKeyed<kKind, FirstArgument>;
 
@@ -230,7 +236,12 @@ struct OpensAs {
   static constexpr bool kDestroys = false;
   using State = Pins;
   template <class Args>
-  static bool Before(Call& call, State& state, const Args&) {
+  static bool Before(Call& call, State& state, const Args& args) {
+    // A device is no object of the ledger; ibv_import_device takes a descriptor.
+    using First = std::tuple_element_t<0, Args>;
+    if constexpr (std::is_pointer_v<First>) {
+      if (std::get<0>(args) == nullptr) return RefuseNull(call, "device");
+    }
     return BeginCreate(call, {}, &state);
   }
   template <class Args>
@@ -271,6 +282,7 @@ struct Closes {
 
 struct TakesCqEvent {  // (channel, cq**, cq_context**)
   static constexpr bool kMinusOne = true;  // and errno
+  static constexpr int kRefusal = EBADF;
   static constexpr Kind kCreates = Kind::kNone;
   static constexpr bool kDestroys = false;
   using State = NoState;
@@ -324,6 +336,7 @@ inline Argument ElementOf(const ibv_async_event* event) {
 
 struct TakesAsyncEvent {  // (context, event*)
   static constexpr bool kMinusOne = true;  // and errno
+  static constexpr int kRefusal = EBADF;
   static constexpr Kind kCreates = Kind::kNone;
   static constexpr bool kDestroys = false;
   using State = NoState;
@@ -349,7 +362,10 @@ struct AcksAsyncEvent {  // (event*)
   using State = NoState;
   template <class Args>
   static bool Before(Call& call, State&, const Args& args) {
-    if (std::get<0>(args) == nullptr) return true;
+    if (std::get<0>(args) == nullptr) {
+      SayNullUse(call, "async_event");
+      return true;
+    }
     const Argument element = ElementOf(std::get<0>(args));
     return element.kind == Kind::kNone || BeginAckAsyncEvent(call, element.kind, element.handle);
   }
@@ -358,6 +374,13 @@ struct AcksAsyncEvent {  // (event*)
 };
 
 // ---- the irregular ones
+
+struct InitsFork : Uses<> {
+  template <class Args>
+  static void After(Call& call, State&, const Args&, int result) {
+    JudgeForkInitLate(call, ErrorOf(result));
+  }
+};
 
 struct ModifiesQp : Uses<Arg<0>> {  // (qp, attr*, mask)
   template <class Args>
@@ -376,7 +399,7 @@ struct Reregs : Uses<Arg<0>> {  // (mr, flags, pd, addr, length, access)
   static bool Before(Call& call, State&, const Args& args) {
     Arguments arguments;
     Arg<0>::Collect(args, &arguments);
-    if ((std::get<1>(args) & IBV_REREG_MR_CHANGE_PD) != 0) OptArg<2>::Collect(args, &arguments);
+    if ((std::get<1>(args) & IBV_REREG_MR_CHANGE_PD) != 0) Arg<2>::Collect(args, &arguments);
     return BeginUse(call, arguments);
   }
   template <class Args>

@@ -29,6 +29,20 @@ inline Fingerprint FingerprintOf(Kind kind) {
   }
 }
 
+// Where the struct of a channel or context holds the descriptor that its gets read; -1: another kind.
+inline ptrdiff_t FdOffsetOf(Kind kind) {
+  switch (kind) {
+    case Kind::kCompChannel:
+      return offsetof(ibv_comp_channel, fd);
+    case Kind::kContext:
+      return offsetof(ibv_context, async_fd);
+    case Kind::kCmChannel:
+      return 0;  // rdma_event_channel holds nothing else
+    default:
+      return -1;
+  }
+}
+
 // Where a public struct holds its context; -1 for the opaque ones.
 inline ptrdiff_t ContextOffsetOf(Kind kind) {
   switch (kind) {

@@ -32,12 +32,15 @@ struct QpExParents {
   template <class Args>
   static void Collect(const Args& args, Arguments* out) {
     const ibv_qp_init_attr_ex* attr = std::get<1>(args);
-    if (attr == nullptr) return;
+    if (attr == nullptr) {
+      if (std::get<0>(args) == nullptr) out->push_back(ArgumentOf(std::get<0>(args), true));
+      return;
+    }
     if ((attr->comp_mask & IBV_QP_INIT_ATTR_PD) != 0) out->push_back(ArgumentOf(attr->pd, true));
     if ((attr->comp_mask & IBV_QP_INIT_ATTR_XRCD) != 0 && attr->xrcd != nullptr) {
       out->push_back(ArgumentOf(attr->xrcd, false));
     }
-    if (out->empty()) out->push_back(ArgumentOf(std::get<0>(args), true));
+    if (out->empty() || std::get<0>(args) == nullptr) out->push_back(ArgumentOf(std::get<0>(args), true));
     if ((attr->comp_mask & IBV_QP_INIT_ATTR_IND_TABLE) != 0 && attr->rwq_ind_tbl != nullptr) {
       out->push_back(ArgumentOf(attr->rwq_ind_tbl, false));
     } else {

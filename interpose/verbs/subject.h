@@ -112,6 +112,16 @@ struct Field {
   }
 };
 
+// A field that must not be NULL where there is a struct.
+template <size_t I, auto Member>
+struct NeedField {
+  template <class Args>
+  static void Collect(const Args& args, Arguments* out) {
+    const auto* attr = std::get<I>(args);
+    if (attr != nullptr) out->push_back(ArgumentOf(attr->*Member, true));
+  }
+};
+
 // A field that is valid only when a bit of another field says so.
 template <size_t I, auto Member, auto Mask, uint64_t Bit>
 struct FieldIf {

@@ -1,10 +1,16 @@
-// Two CQs on one channel, an event each, and both acks go to the first: over-acked there, missing here.
+// Two CQs on one channel, an event each, and both acks go to the first: over-acked there, missing here. Said at the ack that
+// was one too many, and at the destroy.
 // RUN: on=fake args="first" exit=23
+// EXPECT: ERROR over-acked-events: ibv_ack_cq_events for cq #{{.*}} acknowledges more events than were received: 1 completion event received, 2 acknowledged
+// EXPECT: cq #{{.*}} of the same channel has 1 event unacknowledged: the acknowledgements are probably swapped
+// EXPECT: #0 take_both acks_swapped.c:@second@ (
 // EXPECT: ERROR over-acked-events: ibv_destroy_cq of cq #{{.*}} will never return: 1 completion event taken, 2 acked
 // EXPECT: WARNING open-at-exit
 //
 // RUN: on=fake args="second" exit=23
+// EXPECT: ERROR over-acked-events: ibv_ack_cq_events for cq #
 // EXPECT: ERROR unacked-events: ibv_destroy_cq of cq #{{.*}} will wait for ever: 1 completion event taken, 0 acked
+// EXPECT: cq #{{.*}} of the same channel has 1 event acknowledged too many: the acknowledgements are probably swapped
 // EXPECT: WARNING open-at-exit
 #include "event_scenario.h"
 
@@ -17,7 +23,7 @@ static void* take_both(void* channel) {
   struct ibv_cq* first = take((struct ibv_comp_channel*)channel);
   take((struct ibv_comp_channel*)channel);
   ibv_ack_cq_events(first, 1);
-  ibv_ack_cq_events(first, 1);
+  ibv_ack_cq_events(first, 1);  // @second
   return NULL;
 }
 
