@@ -8,6 +8,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <thread>
 
 namespace rdmacheck {
 namespace {
@@ -266,6 +267,43 @@ TEST_F(ReporterTest, WhatAFindingDoesNotListIsCounted) {
   EXPECT_EQ(json["findings"][0]["related_not_listed"], (Json{{"count", 810}, {"kinds", {{"qp", 305}, {"mr", 505}}}}));
   EXPECT_NE(Log().find("and 500 more: child qp\n"), std::string::npos) << Log();
   EXPECT_NE(Log().find("and 505 more: child mr\n"), std::string::npos) << Log();
+}
+
+TEST_F(ManyFindingsTest, CountsAreExactWhateverThreadsDo) {
+  constexpr uint64_t kThreads = 8, kRounds = 3000;
+  std::vector<std::thread> threads;
+  for (uint64_t t = 0; t < kThreads; ++t) {
+    threads.emplace_back([this, t] {
+      for (uint64_t i = 0; i < kRounds; ++i) {
+        const uint64_t serial = t * kRounds + i + 1;
+        Refuse(serial, i % 5 != 0, static_cast<StackId>(i % 3 + 1));
+        if (i % 4 == 0) {
+          Harden(serial, static_cast<StackId>(i % 3 + 1));
+        } else {
+          reporter_->Resolve(serial, "it went");
+        }
+        reporter_->Say(Made(Rule::kForeignProcess, Severity::kError, "ibv_dereg_mr", static_cast<StackId>(i % 7 + 1)));
+        if (i % 500 == 0) reporter_->WriteJson(false, -1);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const Json json = Last();
+  uint64_t foreign = 0, refused = 0, resolved = 0, hardened = 0;
+  for (const Json& finding : json["findings"]) {
+    const bool error = finding["severity"] == "error";
+    const uint64_t objects = finding.value("objects", uint64_t{0});
+    if (finding["rule"] == "foreign-process") foreign += finding["count"].get<uint64_t>();
+    refused += objects;
+    resolved += finding.value("resolved", uint64_t{0});
+    if (error) hardened += objects;
+  }
+  EXPECT_EQ(foreign, kThreads * kRounds);
+  EXPECT_EQ(refused, kThreads * kRounds);
+  EXPECT_EQ(resolved, kThreads * kRounds / 4 * 3);
+  EXPECT_EQ(hardened, kThreads * kRounds / 4);
+  EXPECT_EQ(json["summary"]["errors"], 7 + 6);  // by stack, and by stack and whether it was explained
+  EXPECT_EQ(json["summary"]["notes"], 6);
 }
 
 TEST_F(ReporterTest, OneFindingForEachSubject) {
