@@ -45,6 +45,7 @@ bool MayNotReturn(Rule rule) {
     case Rule::kUseAfterClose:
     case Rule::kDoubleDestroy:  // with forward_double_destroy
     case Rule::kNullHandle:
+    case Rule::kDestroyedUnderWaiter:
     case Rule::kEventDestroyRace:
       return true;
     default:
@@ -708,9 +709,9 @@ std::vector<std::string> Reporter::UnmatchedSuppressions() {
 void Reporter::BuildLocked(Report* report) {
   report->process.pid = getpid();
   report->process.ppid = getppid();
-  char exe[PATH_MAX];
-  const ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe));
-  if (n > 0) report->process.exe.assign(exe, static_cast<size_t>(n));
+  std::string exe(PATH_MAX, 0);  // not on a stack that may be small
+  const ssize_t n = readlink("/proc/self/exe", exe.data(), exe.size());
+  if (n > 0) report->process.exe.assign(exe, 0, static_cast<size_t>(n));
   const PathValues values = CurrentPathValues();
   report->process.host = values.host;
   report->process.rank = values.rank;
