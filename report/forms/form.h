@@ -11,8 +11,8 @@
 namespace rdmacheck {
 
 struct FormOptions {
-  bool color = false;               // text on a terminal
-  std::string title;                // what was run, or the files' names
+  bool color = false;                // text on a terminal
+  std::string title;                 // what was run, or the files' names
   std::vector<std::string> command;  // of `run`; else empty
 };
 

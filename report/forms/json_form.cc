@@ -1,5 +1,5 @@
-// Many processes in one JSON report: that of one process, with `processes` beside it and `processes` and `ranks` in each
-// finding. What stood for one process stands for the first, so a reader of plain reports can read this one.
+// Many processes in one JSON report: that of one process, with `processes` beside it and `processes` and `ranks` in
+// each finding. What stood for one process stands for the first, so a reader of plain reports can read this one.
 #include <nlohmann/json.hpp>
 #include <utility>
 
