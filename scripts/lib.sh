@@ -121,8 +121,28 @@ packages_test() {
     "fio:a program to check" \
     "python3:test scripts" \
     "python3-pyverbs:rdma-core's own tests" \
-    "python3-jsonschema:reports against their schema"
+    "python3-jsonschema:reports against their schema" \
+    "libxml2-utils:JUnit reports against their schema" \
+    "chromium:the HTML page in a browser"
+  # A nodejs of another source brings npm along, and does not go with Debian's.
+  if ! command -v npm >/dev/null; then
+    need_packages "nodejs:runs the browser's test" "npm:SARIF's validator, axe-core and playwright-core"
+  fi
+  npm_test
   packages_vm
+}
+
+# What tests/forms takes from npm, once for each state of its package.json.
+npm_test() {
+  local folder=$cache/npm wanted=$project/tests/forms/package.json
+  cmp -s "$wanted" "$folder/installed.json" && return
+  say "what tests/forms needs from npm (a minute)"
+  make_cache
+  rm -rf "$folder"
+  mkdir -p "$folder"
+  cp "$wanted" "$folder/package.json"
+  quietly npm npm --prefix "$folder" install --no-audit --no-fund --ignore-scripts --no-package-lock
+  cp "$wanted" "$folder/installed.json"
 }
 
 # What scripts/rxe-vm needs. That script does not read this file (it is also

@@ -233,9 +233,9 @@
       return el('div', {class: 'rule'}, el('div', {class: 'rulehead'}, el('h3', {class: 's' + worst(findings)}, id), el('span', {class: 'dim'}, rule.title),
         el('span', {class: 'n'}, plural(findings.length, 'finding'))), help, list(findings));
     }));
-    const total = data.findings.length;
+    const total = data.findings.filter(finding => shown.suppressed || !finding.suppressed).length;
     $('matches').textContent = n === total ? '' : plural(n, 'finding') + ' of ' + count(total) + ' shown';
-    if (!total) $('rules').replaceChildren(el('p', {class: 'empty'}, 'Nothing was found.'));
+    if (!data.findings.length) $('rules').replaceChildren(el('p', {class: 'empty'}, 'Nothing was found.'));
   }
 
   function toggle(name, on, change) {
@@ -309,7 +309,7 @@
       return node.total;
     }
     const holds = node => [...total(node)].sort((a, b) => b[1] - a[1]).map(([kind, n]) => count(n) + ' ' + kind).join(', ');
-    const heading = node => [el('span', {class: 'kind'}, node.kind), el('span', {class: 'mono'}, node.known ? node.text.slice(node.kind.length) : '#' + node.serial),
+    const heading = node => [el('span', {class: 'kind'}, node.kind), ' ', el('span', {class: 'mono'}, node.known ? node.text.slice(node.kind.length + 1) : '#' + node.serial),
       !node.known && el('span', {class: 'dim'}, 'closed or destroyed, or made by a library for itself'),
       node.remark && el('span', {class: 's1'}, node.remark), node.also && node.also.length > 0 && el('span', {class: 'dim'}, 'uses ' + node.also.join(', ')),
       node.stack !== undefined && node.stack !== null && el('span', {class: 'place'}, place(node.stack)),
