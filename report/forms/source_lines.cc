@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "report/reader/printable.h"
+#include "report/printable.h"
 
 namespace rdmacheck {
 namespace {
