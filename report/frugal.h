@@ -10,7 +10,8 @@ inline std::atomic<bool> frugal{false};
 }  // namespace internal
 
 // From now on a text is one write(2) and nothing else: no look whether the descriptor is still the same file, no wait
-// for room, no masked signals. Set when the program installs a filter; never taken back.
+// for room, no masked signals; no file is opened, no memory mapped, no thread asked for its name or started. Set when the
+// program installs a filter after its first verb (hooks/prctl_entry.c); never taken back.
 inline void SetFrugal() { internal::frugal.store(true, std::memory_order_relaxed); }
 inline bool Frugal() { return internal::frugal.load(std::memory_order_relaxed); }
 

@@ -18,6 +18,7 @@
 #include "report/frugal.h"
 #include "report/own_descriptors.h"
 #include "report/printable.h"
+#include "report/process_id.h"
 #include "report/quiet_scope.h"
 
 namespace rdmacheck {
@@ -138,7 +139,7 @@ int ReplaceFile(const std::string& path, std::string_view bytes) {
   if (exists && realpath(path.c_str(), &resolved[0]) != nullptr) real_path = resolved.c_str();
   static std::atomic<unsigned> counter{0};
   for (int tries = 0;; ++tries) {
-    const std::string temporary = Cat(real_path, ".", getpid(), "-", counter.fetch_add(1), ".tmp");
+    const std::string temporary = Cat(real_path, ".", ProcessId(), "-", counter.fetch_add(1), ".tmp");
     // O_EXCL: never through a link that somebody laid in a folder that all may write.
     int error = WriteThrough(temporary.c_str(), O_CREAT | O_EXCL, bytes);
     if (error == EEXIST && tries < 100) continue;  // left by a process that had our pid
@@ -182,8 +183,8 @@ Sink::Sink(std::string_view log_path, std::string_view json_path, PathValues val
   ExpandPath(json_pattern_, values_, 0, &complaints_);
 }
 
-std::string Sink::LogPath() const { return ExpandPath(log_pattern_, values_, getpid(), nullptr); }
-std::string Sink::JsonPath() const { return ExpandPath(json_pattern_, values_, getpid(), nullptr); }
+std::string Sink::LogPath() const { return ExpandPath(log_pattern_, values_, ProcessId(), nullptr); }
+std::string Sink::JsonPath() const { return ExpandPath(json_pattern_, values_, ProcessId(), nullptr); }
 
 void Sink::WriteToStderr(std::string_view text) {
   if (stderr_.Write(text) != 0) lost_texts_.fetch_add(1, std::memory_order_relaxed);
@@ -193,20 +194,20 @@ void Sink::WriteText(std::string_view foreign_text) {
   if (foreign_text.empty()) return;
   const QuietScope quiet;
   const std::string text = PrintableLines(foreign_text);
-  if (place_ == Place::kStderr) return WriteToStderr(text);
+  if (place_ == Place::kStderr || (place_ == Place::kFile && Frugal())) return WriteToStderr(text);
   const std::string path = LogPath();
   const int error =
       place_ == Place::kStdout ? stdout_.Write(text) : WriteThrough(path.c_str(), O_CREAT | O_APPEND, text);
   if (error == 0) return;
   if (!told_fallback_.exchange(true)) {
-    WriteToStderr(Cat("==", getpid(), "==rdmacheck: cannot write the report to ", Printable(path), ": ",
+    WriteToStderr(Cat("==", ProcessId(), "==rdmacheck: cannot write the report to ", Printable(path), ": ",
                       ErrnoText(error), "; it goes to standard error\n"));
   }
   WriteToStderr(text);
 }
 
 void Sink::Tell(std::string_view sentence) {
-  WriteText(Cat("==", getpid(), "==rdmacheck: ", Printable(sentence), "\n"));
+  WriteText(Cat("==", ProcessId(), "==rdmacheck: ", Printable(sentence), "\n"));
 }
 
 int Sink::ReplaceAndTell(const std::string& path, std::string_view document) {
@@ -217,6 +218,10 @@ int Sink::ReplaceAndTell(const std::string& path, std::string_view document) {
 
 bool Sink::ReplaceJson(std::string_view document) {
   if (!has_json()) return false;
+  if (Frugal()) {
+    if (!told_json_.exchange(true)) Tell("no JSON report: the program forbids itself system calls (seccomp)");
+    return false;
+  }
   const std::string path = JsonPath();
   const int error = ReplaceFile(path, document);
   // The report is written at each close that found something: once is enough to say that it cannot be.

@@ -13,6 +13,7 @@
 #include "interpose/ledger/clock.h"
 #include "interpose/ledger/mutex.h"
 #include "interpose/runtime/guard.h"
+#include "report/frugal.h"
 #include "interpose/runtime/runtime.h"
 
 namespace rdmacheck {
@@ -187,7 +188,7 @@ void StartThread(Runtime& runtime) {
 
 void BeginWatch(Runtime& runtime, ThreadRecord* self, Slot slot) {
   const int timeout = runtime.options().hang_timeout;
-  if (timeout <= 0 || self == nullptr) return;
+  if (timeout <= 0 || self == nullptr || Frugal()) return;
   State& state = TheState();
   bool start;
   {

@@ -8,6 +8,7 @@
 #include <new>
 
 #include "interpose/ledger/mutex.h"
+#include "report/frugal.h"
 
 namespace rdmacheck {
 namespace {
@@ -68,6 +69,7 @@ uint32_t ClassOf(size_t size) {
 }
 
 void* Map(size_t bytes) {
+  if (Frugal()) return nullptr;  // there is what was mapped in advance
   const int saved = errno;
   void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   errno = saved;
@@ -136,6 +138,7 @@ void* AllocateLarge(size_t size) {
   if (bytes < size) return nullptr;
   Header* header = TakeKept(bytes, &bytes);
   if (header == nullptr) header = static_cast<Header*>(Map(bytes));
+  if (header == nullptr && Frugal()) header = reinterpret_cast<Header*>(Carve(bytes));
   if (header == nullptr) {
     MutexLock lock(&map_mutex);
     header = reinterpret_cast<Header*>(FromReserve((size + kHeader + kAlignment - 1) & ~(kAlignment - 1)));
@@ -211,7 +214,7 @@ void ArenaFree(void* block) {
     if (header->mapped == 0) return;
     const int saved = errno;
     const size_t bytes = header->mapped;
-    if (Keep(start - kHeader, bytes)) return;
+    if (Keep(start - kHeader, bytes) || Frugal()) return;
     mapped_bytes.fetch_sub(bytes, std::memory_order_relaxed);
     munmap(start - kHeader, bytes);
     errno = saved;
@@ -232,6 +235,10 @@ bool ArenaPrefill(size_t bytes) {
   if (bytes <= static_cast<size_t>(bump_end - bump)) return true;
   auto* fresh = static_cast<char*>(Map(bytes));
   if (fresh == nullptr) return false;
+  if (bump == nullptr) {
+    // No reserve then: it comes with the first memory, and this is that.
+    reserve = reserve_end = nullptr;
+  }
   // What is left of the old stretch is small and stays unused.
   bump = fresh;
   bump_end = fresh + bytes;

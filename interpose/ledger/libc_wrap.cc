@@ -132,3 +132,10 @@ int __wrap_pthread_rwlock_tryrdlock(void*) { return 0; }
 int __wrap_pthread_rwlock_wrlock(void*) { return 0; }
 int __wrap_pthread_rwlock_unlock(void*) { return 0; }
 }
+
+// Without a buffer it allocates. Only libdw asks so, for the file behind a descriptor, to find split units (.dwo) beside it:
+// our files are in memory and have none.
+extern "C" char* __real_realpath(const char* path, char* resolved);
+extern "C" char* __wrap_realpath(const char* path, char* resolved) {
+  return resolved == nullptr ? nullptr : __real_realpath(path, resolved);
+}

@@ -10,6 +10,9 @@
 
 #include "interpose/ledger/stack_bounds.h"
 
+#include "report/frugal.h"
+#include "report/process_id.h"
+
 // Since glibc 2.35; weak, so that the library also starts on an older one. The struct as <dlfcn.h> has it there.
 extern "C" {
 struct RdmacheckFoundObject {
@@ -77,6 +80,7 @@ int VisitLoadedObject(uintptr_t address, int (*visit)(dl_phdr_info*, size_t, voi
 
 // Mostly it is this thread's own stack above us, or a file's table of frames: these are known without a system call.
 bool CanRead(uintptr_t address) {
+  if (Frugal()) return false;
   const StackBounds& stack = BoundsOfThisThread();
   const uintptr_t here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
   // From the beginning of our page on: libunwind asks for pages.
@@ -90,7 +94,7 @@ bool CanRead(uintptr_t address) {
   iovec local{&word, sizeof(word)};
   iovec remote{reinterpret_cast<void*>(address), sizeof(word)};
   const int saved = errno;
-  const bool read = process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == sizeof(word);
+  const bool read = process_vm_readv(ProcessId(), &local, 1, &remote, 1, 0) == sizeof(word);
   errno = saved;
   return read;
 }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <atomic>
 #include <climits>
 #include <cstring>
 
@@ -44,6 +45,19 @@ std::string BuildIdOf(const dl_phdr_info* info) {
   return std::string();
 }
 
+// Asked once: it does not change, and later it may be forbidden to ask.
+std::string ProgramPath() {
+  static std::atomic<const std::string*> known{nullptr};
+  const std::string* path = known.load(std::memory_order_acquire);
+  if (path == nullptr) {
+    std::string name(PATH_MAX, '\0');
+    const ssize_t n = readlink("/proc/self/exe", &name[0], name.size());
+    path = new std::string(n > 0 ? name.substr(0, static_cast<size_t>(n)) : std::string("[program]"));
+    known.store(path, std::memory_order_release);
+  }
+  return *path;
+}
+
 std::string PathOf(const dl_phdr_info* info) {
   // Not on the stack, which may be a small one.
   std::string name(PATH_MAX, '\0');
@@ -55,9 +69,7 @@ std::string PathOf(const dl_phdr_info* info) {
     std::string whole(PATH_MAX, '\0');
     return realpath(name.c_str(), &whole[0]) != nullptr ? std::string(whole.c_str()) : name;
   }
-  name.resize(PATH_MAX);
-  const ssize_t n = readlink("/proc/self/exe", &name[0], name.size());
-  return n > 0 ? name.substr(0, static_cast<size_t>(n)) : std::string("[program]");
+  return ProgramPath();
 }
 
 struct Seen {

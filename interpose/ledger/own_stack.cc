@@ -18,6 +18,8 @@
 #define RDMACHECK_OWN_STACK 1
 #endif
 
+#include "report/frugal.h"
+
 namespace rdmacheck {
 
 #ifdef RDMACHECK_OWN_STACK
@@ -108,6 +110,7 @@ void TellValgrind([[maybe_unused]] uintptr_t low) {
 
 bool Map(Stack* stack) {
   const int saved = errno;
+  if (Frugal()) return false;
   void* at = mmap(nullptr, kGuard + kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (at != MAP_FAILED) {
     mprotect(at, kGuard, PROT_NONE);

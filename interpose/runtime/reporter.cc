@@ -13,6 +13,7 @@
 #include "interpose/ledger/clock.h"
 #include "report/errno_name.h"
 #include "report/json_writer.h"
+#include "report/process_id.h"
 #include "report/quiet_scope.h"
 #include "report/symbolize.h"
 #include "report/text_writer.h"
@@ -282,7 +283,7 @@ void Reporter::LetGoLocked(Known* known) {
 }
 
 void Reporter::WriteLocked(const std::vector<Finding>& group, const std::string& header, FrameSource* frames) {
-  const std::string text = TextOf(group, getpid(), *frames, header);
+  const std::string text = TextOf(group, ProcessId(), *frames, header);
   if (!text.empty()) sink_.WriteText(text);
 }
 
@@ -659,10 +660,10 @@ std::string Reporter::NotShownLocked(FrameSource* frames) {
     finding.times = known->times;
     finding.objects = known->objects;
     finding.resolved = known->resolved;
-    text += NotShownLine(finding, known->times - known->shown, getpid(), *frames);
+    text += NotShownLine(finding, known->times - known->shown, ProcessId(), *frames);
     ++lines;
   }
-  const std::string head = "==" + std::to_string(getpid()) + "==rdmacheck: ";
+  const std::string head = "==" + std::to_string(ProcessId()) + "==rdmacheck: ";
   if (others > 0) {
     text += head + std::to_string(others) + " more not shown, of " + std::to_string(of_findings) + " other finding" +
             (of_findings == 1 ? "" : "s") + "\n";
@@ -707,7 +708,7 @@ std::vector<std::string> Reporter::UnmatchedSuppressions() {
 }
 
 void Reporter::BuildLocked(Report* report) {
-  report->process.pid = getpid();
+  report->process.pid = ProcessId();
   report->process.ppid = getppid();
   std::string exe(PATH_MAX, 0);  // not on a stack that may be small
   const ssize_t n = readlink("/proc/self/exe", exe.data(), exe.size());
@@ -795,7 +796,7 @@ void Reporter::WriteNextSnapshot() {
 std::string Reporter::NextSnapshotPath() {
   MutexLock lock(&mutex_);
   const std::string mark = ".snapshot-" + std::to_string(++snapshots_);
-  if (!sink_.has_json()) return "rdmacheck." + std::to_string(getpid()) + mark + ".json";
+  if (!sink_.has_json()) return "rdmacheck." + std::to_string(ProcessId()) + mark + ".json";
   std::string path = sink_.JsonPath();
   const size_t slash = path.rfind('/');
   const size_t dot = path.rfind('.');

@@ -25,6 +25,8 @@
 #include "interpose/ledger/stack_bounds.h"
 #include "interpose/runtime/guard.h"
 #include "interpose/runtime/runtime.h"
+#include "report/frugal.h"
+#include "report/process_id.h"
 
 namespace rdmacheck {
 
@@ -95,6 +97,7 @@ void InParent() {
   if (Runtime* runtime = Runtime::IfMade()) runtime->ForkParent();
 }
 void InChild() {
+  ForgetProcessId();
   ArenaForkChild();
   UnwinderForkChild();
   OwnStacksForkChild();
@@ -202,3 +205,11 @@ __attribute__((constructor)) void AtLoad() {
 
 }  // namespace
 }  // namespace rdmacheck
+
+// The program is about to forbid itself system calls (hooks/prctl_entry.c). What a report will need is mapped now.
+extern "C" void rdmacheck_seccomp_follows(void) {
+  if (rdmacheck::Runtime::IfMade() == nullptr || rdmacheck::Frugal()) return;
+  rdmacheck::ProcessId();
+  rdmacheck::ArenaPrefill(size_t{16} << 20);
+  rdmacheck::SetFrugal();
+}

@@ -27,6 +27,7 @@ def wanted_exports():
     for name in ["dlsym", "dlvsym"]:
         yield f"{name}@@GLIBC_2.34"
         yield f"{name}@GLIBC_2.2.5" if "x86_64" in run("uname", "-m") else f"{name}@GLIBC_2.17"
+    yield "prctl@@GLIBC_2.2.5" if "x86_64" in run("uname", "-m") else "prctl@@GLIBC_2.17"
     header = (PROJECT / "interpose/include/rdmacheck/rdmacheck.h").read_text()
     names = set(re.findall(r"\b(rdmacheck_\w+)\(", header))
     names |= set(re.findall(r"RDMACHECK_PRIVATE_FIND\(function, (rdmacheck_private_\w+)\)", header))
