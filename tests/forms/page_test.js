@@ -44,7 +44,7 @@ async function whatItShows(browser) {
     for (const details of await page.$$('.finding')) await details.evaluate(node => { node.open = true; });
     await page.click('text=The same as a table');
     await page.click('#flametools >> text=by count');
-    await page.waitForTimeout(100);
+    await page.waitForTimeout(400);
     await picture(page, name);
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), name + ' scrolls sideways');
     await accessible(page, name);
@@ -138,7 +138,7 @@ async function hostile(browser) {
     image.src = 'x';
     document.body.append(image);
   });
-  await page.waitForTimeout(100);
+  await page.waitForTimeout(400);
   assert.strictEqual(await page.evaluate(() => window.pwned), undefined, 'the policy lets scripts in');
   await page.context().close();
 }
