@@ -1,6 +1,7 @@
 // JUnit XML, as Jenkins and GitLab read it: a test case a process. Its errors are one failure, since Jenkins shows one
 // a test case; warnings and notes are its output, for they must not fail a build.
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <string>
@@ -35,6 +36,8 @@ std::string Lines(const std::string& text) {
   return out;
 }
 
+constexpr size_t kMostTexts = 20;  // of one finding
+
 struct Case {
   uint64_t errors = 0;
   std::string rules;  // of the errors, each once
@@ -50,15 +53,24 @@ std::string RenderJunit(const ReportSet& set, const FormOptions& options) {
   for (const SetFinding& one : set.findings) {
     const Finding& finding = one.finding;
     if (!finding.suppressed_by.empty()) continue;
+    const std::string rule = InfoOf(finding.rule).id;
+    size_t written = 0;
+    std::string first_name;
     for (const IndexSet::Range& range : one.processes.ranges()) {
       for (uint64_t i = range.first; i <= range.last && i < cases.size(); ++i) {
         Case& test = cases[i];
-        const std::string text = TextOf({finding}, set.processes[i].process.pid, stacks);
+        // Ten thousand ranks with equal findings are no reason to write each stack ten thousand times.
+        std::string text;
+        if (written < kMostTexts) {
+          text = TextOf({finding}, set.processes[i].process.pid, stacks);
+          if (written++ == 0) first_name = NameOf(set, set.processes[i]);
+        } else {
+          text = Cat(rule, ": ", finding.message, ", stacks as in ", first_name, "\n");
+        }
         if (finding.severity != Severity::kError) {
           test.output += text;
           continue;
         }
-        const std::string rule = InfoOf(finding.rule).id;
         if (test.errors++ == 0) test.first = finding.message;
         if ((", " + test.rules + ",").find(", " + rule + ",") == std::string::npos) {
           Append(&test.rules, test.rules.empty() ? "" : ", ", rule);
