@@ -246,6 +246,7 @@ struct Summary {
   std::vector<KindCount> kinds;
   std::vector<Growth> growth;       // stacks with more than 1,000 live objects or 90 % of a kind
   uint64_t not_listed = 0;          // findings that are counted, but were too many to be listed
+  uint64_t calls = 0;               // watched calls that the program made, nested ones not counted
 };
 
 struct Report {

@@ -79,7 +79,8 @@ class JsonValues::Writer {
                         {"stack", Stack(one.stack)}});
     }
     Json json = {{"errors", summary.errors},         {"warnings", summary.warnings}, {"notes", summary.notes},
-                 {"suppressed", summary.suppressed}, {"kinds", std::move(kinds)},    {"growth", std::move(growth)}};
+                 {"suppressed", summary.suppressed}, {"calls", summary.calls},       {"kinds", std::move(kinds)},
+                 {"growth", std::move(growth)}};
     if (summary.not_listed != 0) json["not_listed"] = summary.not_listed;
     return json;
   }

@@ -28,6 +28,7 @@ OURS = {
     "interpose/runtime": ["interpose/runtime/", "interpose/judge/", "interpose/ledger/", "report/"],
     "interpose/include": [],
     "report": ["report/"],
+    "report/cli": ["report/", "interpose/runtime/options.h", "interpose/runtime/run_mark.h"],
 }
 # The only file that sees everything.
 EVERYTHING = {"interpose/runtime/startup.cc"}

@@ -71,6 +71,7 @@ R Intercept(R (*real)(A...), void* caller, A... a) {
   Call call(*runtime, Row::kName, Effect::kCreates, caller);
   if (!HasAmpleStack()) call.PrepareStack();
   const PutAside outer(call.self(), whose == Reentry::Answer::kProgramInHandler);
+  call.Count();
   const std::tuple<A...> args(a...);
   typename Effect::State state{};
   {

@@ -41,6 +41,10 @@ class Call {
     StackDepot::Node* node = Stack();
     return node == nullptr ? 0 : node->id;
   }
+  // One more watched call of this thread.
+  void Count() {
+    if (self_ != nullptr) self_->calls.store(self_->calls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
   // Made between rdmacheck_disable() and rdmacheck_enable(): remembered, never judged.
   bool ignored() const { return self_ != nullptr && self_->disabled > 0; }
 

@@ -256,6 +256,7 @@ std::vector<Destroyed> LastDestroyed(Runtime& runtime) {
 
 void FillReport(Runtime& runtime, Report* report) {
   report->process.written = EpochNow();
+  report->summary.calls = CallsOfAllThreads();
   const std::vector<Record> all = runtime.ledger().All();
   struct Count {
     uint64_t created = 0, alive = 0;

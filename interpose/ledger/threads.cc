@@ -153,8 +153,14 @@ bool ThreadBlocksOn(int32_t tid, int fd) {
   return sscanf(line, "%ld %lx", &number, &first) == 2 && (number == SYS_read || number == SYS_write) && static_cast<int>(first) == fd;
 }
 
+namespace {
+std::atomic<int32_t> own_thread{0};  // writes snapshots; there is one at most, and it never ends
+}
+
+void MarkOwnThread() { own_thread.store(static_cast<int32_t>(syscall(SYS_gettid))); }
+
 bool HasOtherThreads() {
-  return Frugal() || CountTasks() != 1;
+  return Frugal() || CountTasks() != (own_thread.load() != 0 ? 2 : 1);
 }
 
 std::string ThreadName(int32_t tid) {
@@ -164,9 +170,17 @@ std::string ThreadName(int32_t tid) {
   return n > 1 ? std::string(name, n - 1) : std::string();
 }
 
+uint64_t CallsOfAllThreads() {
+  uint64_t calls = 0;
+  ForEachThread([&calls](const ThreadRecord& each) { calls += each.calls.load(std::memory_order_relaxed); });
+  return calls;
+}
+
 void ThreadsForkChild() {
+  own_thread.store(0);
   // The key is made already, or it was being made by a thread that does not exist here: then it is made again.
   if (exit_mutex.Renew()) exit_key_asked = have_exit_key.load();
+  ForEachThread([](ThreadRecord& each) { each.calls.store(0, std::memory_order_relaxed); });
   // Only the forking thread goes on; the others' records are free.
   for (ThreadRecord* at = all_threads.load(std::memory_order_acquire); at != nullptr; at = at->next) {
     if (at != this_thread) {

@@ -29,6 +29,7 @@ struct alignas(64) ThreadRecord {
   // Only the thread itself reads and writes these.
   class StackMemo* memo = nullptr;    // stacks it takes often; stays with the record
   uint32_t disabled = 0;              // rdmacheck_disable() depth
+  std::atomic<uint64_t> calls{0};     // watched calls; of all threads that had this record. Only the thread writes it
 };
 
 // A consistent copy of another thread's call in progress.
@@ -66,8 +67,11 @@ bool AnyInside(const ThreadRecord* self, bool destroys);
 bool ThreadLives(int32_t tid);
 // Is this thread blocked in read(2) or write(2) on that descriptor now? False also where the kernel does not say.
 bool ThreadBlocksOn(int32_t tid, int fd);
-bool HasOtherThreads();            // does the process have more than one thread now?
+bool HasOtherThreads();            // does the program have more than one thread now?
+void MarkOwnThread();              // the calling thread is ours, not the program's
 std::string ThreadName(int32_t tid);  // as the kernel has it; empty if it is gone
+
+uint64_t CallsOfAllThreads();
 
 void ThreadsForkChild();
 

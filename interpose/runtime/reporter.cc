@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "interpose/ledger/clock.h"
+#include "interpose/runtime/run_mark.h"
 #include "report/errno_name.h"
 #include "report/json_writer.h"
 #include "report/process_id.h"
@@ -624,7 +625,7 @@ void Reporter::After(bool error, bool urgent) {
     WriteJson(false, -1);
     abort();
   }
-  if (!sink_.has_json()) return;
+  if (!sink_.has_json() && !UnderRun()) return;
   {
     MutexLock lock(&mutex_);
     json_behind_ = true;
@@ -748,8 +749,9 @@ void Reporter::BuildLocked(Report* report) {
   }
 }
 
-void Reporter::WriteJson(bool ended, int exit_status) {
-  if (!sink_.has_json()) return;
+void Reporter::WriteJson(bool ended, int exit_status, bool only_for_run) {
+  const bool to_path = sink_.has_json() && !only_for_run;
+  if (!to_path && !UnderRun()) return;
   QuietScope quiet;
   const uint64_t begin = NanosOf(CLOCK_MONOTONIC);
   Report report;
@@ -759,7 +761,9 @@ void Reporter::WriteJson(bool ended, int exit_status) {
   report.process.ended = ended ? EpochNow() : 0;
   report.process.exit_status = exit_status;
   BuildLocked(&report);
-  sink_.ReplaceJson(JsonOf(report, *frames.get()));
+  const std::string document = JsonOf(report, *frames.get());
+  if (to_path) sink_.ReplaceJson(document);
+  if (UnderRun()) sink_.ReplaceAndTell(RunReportPath(), document);
   json_behind_ = error_waits_ = false;
   const uint64_t now = NanosOf(CLOCK_MONOTONIC);
   next_json_ = now + std::max(kSecond, kJsonShare * (now - begin));
@@ -790,7 +794,9 @@ int Reporter::WriteSnapshot(const std::string& path) {
 
 void Reporter::WriteNextSnapshot() {
   const std::string path = NextSnapshotPath();
-  if (WriteSnapshot(path) == 0) sink_.Tell("snapshot written to " + path);
+  if (WriteSnapshot(path) != 0) return;
+  RunMarkSnapshot(path.c_str());
+  sink_.Tell("snapshot written to " + path);
 }
 
 std::string Reporter::NextSnapshotPath() {

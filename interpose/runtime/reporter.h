@@ -75,7 +75,7 @@ class Reporter {
   void Summarize(bool growth = false);
   std::vector<std::string> UnmatchedSuppressions();  // of the user's file, as FILE:LINE RULE:PATTERN
   // Replaces the JSON report, if there is to be one.
-  void WriteJson(bool ended, int exit_status);
+  void WriteJson(bool ended, int exit_status, bool only_for_run = false);
   void WriteJsonIfBehind();  // if anything was found since it was written
   int WriteSnapshot(const std::string& path);  // a path as given, no patterns; 0, or an errno value that was told
   void WriteNextSnapshot();                    // to a path of our choice, which is told

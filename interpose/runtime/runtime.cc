@@ -11,6 +11,7 @@
 #include "interpose/judge/objects.h"
 #include "interpose/ledger/clock.h"
 #include "interpose/ledger/stack_bounds.h"
+#include "interpose/runtime/run_mark.h"
 
 namespace rdmacheck {
 namespace {
@@ -94,6 +95,8 @@ Runtime::Runtime() : fork_mark_(MapForkMark()) {
   auto fill = [this](Report* report) { FillReport(*this, report); };
   reporter_.store(new Reporter(options_, &depot_, &modules_, fill));
   for (const std::string& complaint : parsed.complaints) reporter().Tell(complaint);
+  RunMarkVerbs();
+  if (UnderRun() && options_.snapshot_signal == 0) StartRunSnapshots(reporter());
   if (options_.verbosity >= 1) {
     const StartInfo info = DescribeLibraries();
     reporter().Tell("version " RDMACHECK_VERSION ", libibverbs " +

@@ -24,6 +24,7 @@
 #include "interpose/ledger/own_stack.h"
 #include "interpose/ledger/stack_bounds.h"
 #include "interpose/runtime/guard.h"
+#include "interpose/runtime/run_mark.h"
 #include "interpose/runtime/runtime.h"
 #include "report/frugal.h"
 #include "report/process_id.h"
@@ -47,11 +48,14 @@ bool ReportAtExit(Runtime& runtime, int status) {
   Reporter& reporter = runtime.reporter();
   const int exitcode = runtime.options().exitcode;
   // A forked child that called no verb has nothing to say, and must not replace its parent's report.
-  if (runtime.forked() && !reporter.anything()) return false;
+  if (runtime.forked() && !reporter.anything()) {
+    if (CallsOfAllThreads() > 0) reporter.WriteJson(true, status, true);
+    return false;
+  }
   // Nor must one that only asked for snapshots and called no verb (the shell or `timeout` in front of a program).
   if (!reporter.anything() && runtime.ledger().last_serial() == 0 && runtime.depot().size() == 0) return false;
   const bool change = status == 0 && exitcode != 0 && reporter.errors() > 0;
-  if (runtime.options().verbosity >= 1 || reporter.sink().has_json()) {
+  if (runtime.options().verbosity >= 1 || reporter.sink().has_json() || UnderRun()) {
     for (const std::string& sentence : CallersThatBypass()) runtime.Unwatched(sentence);
   }
   if (runtime.options().verbosity >= 1) {
@@ -69,12 +73,13 @@ bool ReportAtExit(Runtime& runtime, int status) {
 
 void AtExit(int status, void*) {
   Runtime* runtime = Runtime::IfMade();
-  if (runtime == nullptr) return;
+  if (runtime == nullptr) return RunMarkEnded(status);
   bool change = false;
   Guarded(*runtime, true, [&] {
     change = ReportAtExit(*runtime, status);
     return true;
   });
+  RunMarkEnded(change ? runtime->options().exitcode : status);
   if (!change) return;
   // What exit() itself would do next. Not fflush(nullptr): that takes the lock of each stream, and another thread that
   // waits in getchar() holds its own forever; the C library's last flush takes none.
@@ -117,6 +122,7 @@ void InChild() {
   sem_init(&snapshot_wanted, 0, 0);
   snapshots_asked.store(0);
   snapshots_written.store(0);
+  RunMarkForked();
 }
 
 void OnSnapshotSignal(int) {
@@ -137,6 +143,7 @@ void WriteOneSnapshot() {
 }
 
 void* WriteSnapshots(void*) {
+  MarkOwnThread();
   for (;;) {
     while (sem_wait(&snapshot_wanted) != 0) {
     }
@@ -186,11 +193,15 @@ void StartSnapshots(int signal_number, Reporter& reporter) {
   pthread_sigmask(SIG_SETMASK, &mask, nullptr);
 }
 
+void StartRunSnapshots(Reporter& reporter) {
+  struct sigaction present;
+  if (sigaction(kRunSnapshotSignal, nullptr, &present) != 0 || present.sa_handler != SIG_DFL) return;
+  StartSnapshots(kRunSnapshotSignal, reporter);
+}
+
 namespace {
 
-__attribute__((constructor)) void AtLoad() {
-  on_exit(&AtExit, nullptr);
-  pthread_atfork(&BeforeFork, &InParent, &InChild);
+void ReadOptionsAtLoad() {
   const char* options = getenv("RDMACHECK_OPTIONS");
   if (options == nullptr) return;
   const ParseResult parsed = ParseOptions(options);
@@ -201,6 +212,13 @@ __attribute__((constructor)) void AtLoad() {
   // A snapshot can be asked for before the first verb.
   if (parsed.options.snapshot_signal <= 0) return;
   if (Runtime* runtime = Runtime::GetIfPossible()) StartSnapshots(parsed.options.snapshot_signal, runtime->reporter());
+}
+
+__attribute__((constructor)) void AtLoad() {
+  on_exit(&AtExit, nullptr);
+  pthread_atfork(&BeforeFork, &InParent, &InChild);
+  ReadOptionsAtLoad();
+  RunMarkLoaded();  // last: a runtime that was made only for snapshots is no sign of a verb
 }
 
 }  // namespace

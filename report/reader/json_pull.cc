@@ -195,7 +195,8 @@ void JsonPull::String(std::string* out) {
   std::string value;
   while (ok()) {
     size_t end = pos_;
-    while (end < text_.size() && text_[end] != '"' && text_[end] != '\\' && text_[end] >= 0x20 && text_[end] < 0x7F) ++end;
+    while (end < text_.size() && text_[end] != '"' && text_[end] != '\\' && text_[end] >= 0x20 && text_[end] < 0x7F)
+      ++end;
     value.append(text_.substr(pos_, end - pos_));
     pos_ = end;
     if (pos_ >= text_.size()) return Fail("a string that is never closed", begin);

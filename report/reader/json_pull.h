@@ -1,7 +1,7 @@
 // A strict JSON reader (RFC 8259) that is asked for the value that should come next. The text is untrusted: nothing
-// recurses deeper than a bound, nothing is copied that was not asked for, and a mistake is known by its place. A document
-// model would cost ten times the time of a merge and does not know where a value stood; so nlohmann-json only writes, and
-// serves the tests as the judge of what is JSON.
+// recurses deeper than a bound, nothing is copied that was not asked for, and a mistake is known by its place. A
+// document model would cost ten times the time of a merge and does not know where a value stood; so nlohmann-json only
+// writes, and serves the tests as the judge of what is JSON.
 #pragma once
 
 #include <cstddef>

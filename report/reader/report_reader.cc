@@ -231,6 +231,7 @@ void DocumentReader::OneSummary(Summary* out) {
     if (key == "notes") return in_.Uint(&out->notes);
     if (key == "not_listed") return in_.Uint(&out->not_listed);
     if (key == "suppressed") return in_.Uint(&out->suppressed);
+    if (key == "calls") return in_.Uint(&out->calls);
     if (key == "growth") return Growths(&out->growth);
     if (key != "kinds") return in_.Skip();
     in_.Object([&](const std::string& kind) {

@@ -104,6 +104,8 @@ Summary TotalsOf(const ReportSet& set) {
   std::unordered_map<std::string, size_t> index;
   std::map<std::pair<std::string, StackId>, Growth> growth;
   for (const SetProcess& process : set.processes) {
+    totals.calls += process.summary.calls;
+    totals.not_listed += process.summary.not_listed;
     for (const KindCount& kind : process.summary.kinds) {
       const auto [it, added] = index.emplace(kind.kind, totals.kinds.size());
       if (added) {
