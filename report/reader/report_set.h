@@ -41,6 +41,7 @@ class StackTable : public FrameSource {
  public:
   StackTable() : stacks_(1) {}
   StackId Intern(std::vector<Frame> frames);  // kNoStack for no frames
+  void Append(std::vector<Frame> frames) { stacks_.push_back(std::move(frames)); }  // numbered on, equal or not
   std::vector<Frame> FramesOf(StackId id) override { return Get(id); }
   const std::vector<Frame>& Get(StackId id) const { return stacks_[id < stacks_.size() ? id : 0]; }
   // For symbols that were found later. Equal stacks are not joined again.

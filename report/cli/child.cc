@@ -1,0 +1,118 @@
+#include "report/cli/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <initializer_list>
+
+#include "report/cat.h"
+#include "report/cli/status.h"
+
+namespace rdmacheck {
+namespace {
+
+volatile sig_atomic_t child_pid = 0;
+
+// Signals that ask the program for something. Those of job control (TSTP, TTIN, TTOU, CONT) stop and continue this
+// process like any other of the group; faults are this process's own.
+template <class F>
+void ForEachPassedOn(F f) {
+  for (const int number : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGABRT, SIGWINCH, SIGIO,
+                           SIGPWR, SIGURG, SIGVTALRM, SIGPROF, SIGXCPU, SIGXFSZ}) {
+    f(number);
+  }
+  for (int number = SIGRTMIN; number <= SIGRTMAX; ++number) f(number);
+}
+
+// The kernel's own signals (ctrl-C, a terminal that hangs up or changes its size) go to the whole group.
+void PassOn(int number, siginfo_t* info, void*) {
+  if (info->si_code == SI_KERNEL || child_pid == 0) return;
+  const int saved = errno;
+  kill(static_cast<pid_t>(child_pid), number);
+  errno = saved;
+}
+
+const char* SignalName(int number) {
+  const char* name = sigabbrev_np(number);
+  return name == nullptr ? "?" : name;
+}
+
+}  // namespace
+
+int ChildEnd::ExitStatus() const {
+  if (start_error != 0) return start_error == ENOENT || start_error == ENOTDIR ? kNotFound : kCannotExecute;
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+std::string ChildEnd::InWords() const {
+  if (WIFSIGNALED(status)) return Cat("signal ", WTERMSIG(status), " (SIG", SignalName(WTERMSIG(status)), ")");
+  return Cat("status ", WEXITSTATUS(status));
+}
+
+ChildEnd RunChild(const std::vector<std::string>& command,
+                  const std::vector<std::pair<std::string, std::string>>& environment) {
+  ChildEnd end;
+  int report[2];
+  if (pipe2(report, O_CLOEXEC) != 0) {
+    end.start_error = errno;
+    return end;
+  }
+  std::vector<char*> arguments;
+  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+
+  // Nothing is lost between the fork and the handlers: signals wait.
+  sigset_t all, before;
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, &before);
+  end.pid = fork();
+  if (end.pid == 0) {
+    for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
+    sigprocmask(SIG_SETMASK, &before, nullptr);
+    execvp(arguments[0], arguments.data());
+    const int error = errno;
+    if (write(report[1], &error, sizeof(error)) < 0) _exit(kCannotExecute);
+    _exit(kNotFound);
+  }
+  if (end.pid < 0) {
+    end.start_error = errno;
+    sigprocmask(SIG_SETMASK, &before, nullptr);
+    close(report[0]);
+    close(report[1]);
+    return end;
+  }
+  child_pid = end.pid;
+  ForEachPassedOn([](int number) {
+    struct sigaction old {};
+    // What was ignored (nohup) stays so, here and in the program.
+    if (sigaction(number, nullptr, &old) != 0 || old.sa_handler == SIG_IGN) return;
+    struct sigaction action {};
+    action.sa_sigaction = &PassOn;
+    action.sa_flags = SA_SIGINFO | SA_RESTART;
+    sigfillset(&action.sa_mask);
+    sigaction(number, &action, nullptr);
+  });
+  // Our own last words must not kill us.
+  signal(SIGPIPE, SIG_IGN);
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+
+  close(report[1]);
+  int error = 0;
+  ssize_t n;
+  do {
+    n = read(report[0], &error, sizeof(error));
+  } while (n < 0 && errno == EINTR);
+  if (n == sizeof(error)) end.start_error = error;
+  close(report[0]);
+  while (waitpid(end.pid, &end.status, 0) < 0 && errno == EINTR) {
+  }
+  child_pid = 0;
+  return end;
+}
+
+}  // namespace rdmacheck
