@@ -200,7 +200,7 @@ int Diff(const std::string& before_file, const std::string& after_file) {
                              grown.size() == 1 ? " creating stack" : " creating stacks"),
          ", ", shrunk.size(), " shrank; ", InWords(comparison, true), "\n");
   if (!WriteOutput("", text)) return kBadUsage;
-  return grown.empty() && comparison.clean() ? kClean : kFindings;
+  return grown.empty() && comparison.fresh.empty() ? kClean : kFindings;
 }
 
 int Gate(const std::string& baseline, const std::string& write_baseline, const std::vector<std::string>& suppressions,

@@ -33,6 +33,23 @@ bool CountsAsError(const Finding& finding) {
   return finding.severity == Severity::kError && finding.suppressed_by.empty();
 }
 
+// How many errors the processes count beyond those that stand in the report.
+uint64_t ErrorsNotListed(const ReportSet& set) {
+  std::vector<uint64_t> listed(set.processes.size());
+  for (const SetFinding& one : set.findings) {
+    if (!CountsAsError(one.finding)) continue;
+    for (const IndexSet::Range& range : one.processes.ranges()) {
+      for (size_t p = range.first; p <= range.last && p < listed.size(); ++p) ++listed[p];
+    }
+  }
+  uint64_t more = 0;
+  for (size_t p = 0; p < listed.size(); ++p) {
+    const uint64_t counted = set.processes[p].summary.errors;
+    if (counted > listed[p]) more += counted - listed[p];
+  }
+  return more;
+}
+
 }  // namespace
 
 std::string LikenessOf(const std::vector<Frame>& frames) {
@@ -85,17 +102,9 @@ Comparison Compare(const ReportSet* before, const ReportSet& now) {
       if (CountsAsError(finding) && seen.count(LikenessOf(*before, finding)) == 0) result.gone.push_back(i);
     }
   }
-  std::vector<uint64_t> listed(now.processes.size());
-  for (const SetFinding& one : now.findings) {
-    if (!CountsAsError(one.finding)) continue;
-    for (const IndexSet::Range& range : one.processes.ranges()) {
-      for (size_t p = range.first; p <= range.last && p < listed.size(); ++p) ++listed[p];
-    }
-  }
-  for (size_t p = 0; p < listed.size(); ++p) {
-    const uint64_t counted = now.processes[p].summary.errors;
-    if (counted > listed[p]) result.not_listed += counted - listed[p];
-  }
+  const uint64_t known_to_lack = before == nullptr ? 0 : ErrorsNotListed(*before);
+  const uint64_t lacks = ErrorsNotListed(now);
+  result.not_listed = lacks > known_to_lack ? lacks - known_to_lack : 0;
   return result;
 }
 
