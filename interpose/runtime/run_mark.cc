@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "report/frugal.h"
+#include "report/process_id.h"
 
 namespace rdmacheck {
 namespace {
@@ -27,7 +28,7 @@ void Mark(const char* what, const char* more) {
   const int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd >= 0) {
     char line[PATH_MAX + 128];
-    const int length = snprintf(line, sizeof(line), "%s %d %llu %s\n", what, getpid(), image, more);
+    const int length = snprintf(line, sizeof(line), "%s %d %llu %s\n", what, ProcessId(), image, more);
     if (length > 0 && write(fd, line, static_cast<size_t>(length)) < 0) errno = saved;
     close(fd);
   }
@@ -73,7 +74,7 @@ void RunMarkEnded(int status) {
 std::string RunReportPath() {
   if (folder[0] == '\0') return std::string();
   char name[64];
-  snprintf(name, sizeof(name), "/%d-%llu.json", getpid(), image);
+  snprintf(name, sizeof(name), "/%d-%llu.json", ProcessId(), image);
   return std::string(folder) + name;
 }
 
