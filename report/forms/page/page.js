@@ -362,7 +362,7 @@
       if (list.length > 300) $('tree').append(el('p', {class: 'dim'}, count(list.length - 300) + ' more are not shown'));
     }
     for (const group of rest) {
-      $('tree').append(el('p', {class: 'dim'}, plural(group.count - group.objects.length, 'more ' + group.kind, 'more ' + group.kind) + ' of ' + place(group.stack) + ' are counted, not listed'));
+      $('tree').append(el('p', {class: 'dim'}, plural(group.count - group.objects.length, 'more ' + group.kind, 'more ' + group.kind) + ' of ' + place(group.stack) + ', counted only'));
     }
   }
 
