@@ -21,14 +21,16 @@ ROOT = HERE.parents[1]
 sys.path.insert(0, str(HERE))
 import hostile  # noqa: E402
 
-COMMAND = sys.argv[1]
+COMMAND = os.path.abspath(sys.argv[1])
 REPORT = ROOT / "tests" / "golden" / "report.json"
 FORMS = {"sarif": "report.sarif", "junit": "report.xml", "github": "report.github", "folded": "report.folded",
          "folded-bytes": "report.folded_bytes", "trace": "report.trace.json"}
 
 
 def render(form, *reports):
-    done = subprocess.run([COMMAND, form, *map(str, reports)], capture_output=True, check=False, timeout=120)
+    # From the top of the tree and by relative paths, as some forms show the files' names.
+    names = [os.path.relpath(one, ROOT) for one in reports]
+    done = subprocess.run([COMMAND, form, *names], cwd=ROOT, capture_output=True, check=False, timeout=120)
     if done.returncode != 0:
         sys.exit(f"{form} {reports}: status {done.returncode}: {done.stderr.decode(errors='replace')}")
     return done.stdout.decode("utf-8")  # strictly: a form is valid UTF-8 always

@@ -54,7 +54,7 @@
     document.body.classList.toggle('bad', bad);
     $('version').textContent = data.version;
     $('verdict').textContent = verdict;
-    const words = [data.command || data.title || first.exe];
+    const words = [data.command || first.exe || data.title];
     if (!many) {
       words.push('pid ' + first.pid + ' on ' + first.host);
       if (first.end > first.started) words.push('ran ' + span(first.end - first.started));
