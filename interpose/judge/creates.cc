@@ -179,6 +179,7 @@ bool BeginCreate(Call& call, const Arguments& arguments, Pins* pins) {
     return false;
   }
   for (const Argument& argument : arguments) {
+    if (argument.handle == 0) continue;  // left out, or the verb's own affair: a list may hold NULL
     Found found = ledger.Pin(argument.kind, argument.handle);
     if (found.standing == Standing::kDead) {
       DeadRecord dead;
