@@ -119,6 +119,10 @@ packages_test() {
     "rdmacm-utils:programs to check" \
     "perftest:programs to check" \
     "fio:a program to check" \
+    "valgrind:tests/hostile runs programs under it" \
+    "libjemalloc2:tests/hostile, an allocator beside the library" \
+    "libtcmalloc-minimal4:tests/hostile, an allocator beside the library" \
+    "libheaptrack:tests/hostile, another preloaded checker" \
     "python3:test scripts" \
     "python3-pyverbs:rdma-core's own tests" \
     "python3-jsonschema:reports against their schema" \
