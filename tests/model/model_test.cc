@@ -489,8 +489,8 @@ Findings FromReport(const std::string& path) {
     if (severity == "note" && rule != "busy-destroy") continue;
     const auto object = finding.find("object");
     const std::string about = object != finding.end() && object->is_object() ? (*object)["kind"].get<std::string>() : finding["verb"].get<std::string>();
-    // A busy object is one finding, however often it was tried.
-    findings[rule + " " + about + " " + severity] += rule == "busy-destroy" ? 1 : finding["count"].get<int>();
+    // Equal refusals are one finding; each object counts once, however often it was tried.
+    findings[rule + " " + about + " " + severity] += rule == "busy-destroy" ? finding.value("objects", 1) : finding["count"].get<int>();
   }
   return findings;
 }
