@@ -245,6 +245,7 @@ struct Summary {
   uint64_t errors = 0, warnings = 0, notes = 0, suppressed = 0;
   std::vector<KindCount> kinds;
   std::vector<Growth> growth;       // stacks with more than 1,000 live objects or 90 % of a kind
+  uint64_t lost_texts = 0;          // that no place took: nobody read standard error, or a disk was full
   uint64_t not_listed = 0;          // findings that are counted, but were too many to be listed
   uint64_t calls = 0;               // watched calls that the program made, nested ones not counted
 };

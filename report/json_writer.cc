@@ -81,6 +81,7 @@ class JsonValues::Writer {
     Json json = {{"errors", summary.errors},         {"warnings", summary.warnings}, {"notes", summary.notes},
                  {"suppressed", summary.suppressed}, {"calls", summary.calls},       {"kinds", std::move(kinds)},
                  {"growth", std::move(growth)}};
+    if (summary.lost_texts != 0) json["lost_texts"] = summary.lost_texts;
     if (summary.not_listed != 0) json["not_listed"] = summary.not_listed;
     return json;
   }

@@ -11,6 +11,7 @@ namespace rdmacheck {
 namespace {
 
 constexpr std::string_view kBuiltIn = "built-in";
+constexpr size_t kLongestQuote = 80;  // of a line that is wrong
 
 struct BuiltInRow {
   const char* rule;
@@ -48,6 +49,10 @@ size_t EndOfPattern(std::string_view text) {
     }
   }
   return text.size();
+}
+
+std::string Quoted(std::string_view text) {
+  return text.size() <= kLongestQuote ? Cat("'", text, "'") : Cat("'", text.substr(0, kLongestQuote), "...'");
 }
 
 std::string_view LastPart(std::string_view path) { return path.substr(path.rfind('/') + 1); }
@@ -131,9 +136,10 @@ Suppressions Suppressions::Parse(std::string_view text, std::string_view filenam
     const std::string_view pattern = Trimmed(rest.substr(0, pattern_end));
     const std::string_view reason = Trimmed(rest.substr(std::min(pattern_end + 1, rest.size())));
     if (std::find(rules.begin(), rules.end(), rule) == rules.end()) {
-      complaints->push_back(Cat(where, ": '", rule, "' is no rule; did you mean '", NearestName(rule, rules), "'?"));
+      complaints->push_back(Cat(where, ": ", Quoted(rule), " is no rule; did you mean '",
+                                NearestName(rule.substr(0, kLongestQuote), rules), "'?"));
     } else if (pattern.empty()) {
-      complaints->push_back(Cat(where, ": '", line, "' has no pattern; write RULE:PATTERN or RULE:PATTERN:REASON"));
+      complaints->push_back(Cat(where, ": ", Quoted(line), " has no pattern; write RULE:PATTERN or RULE:PATTERN:REASON"));
     } else {
       rows.push_back({std::string(rule), std::string(pattern), std::string(reason), std::move(where), 0});
     }
@@ -141,6 +147,11 @@ Suppressions Suppressions::Parse(std::string_view text, std::string_view filenam
   Suppressions suppressions;
   suppressions.rows_.insert(suppressions.rows_.begin(), rows.begin(), rows.end());
   return suppressions;
+}
+
+bool Suppressions::Concerns(std::string_view rule_id) const {
+  return std::any_of(rows_.begin(), rows_.end(),
+                     [rule_id](const Suppression& row) { return row.rule == "*" || row.rule == rule_id; });
 }
 
 const Suppression* Suppressions::Match(std::string_view rule_id, const std::vector<Frame>& created_stack) {

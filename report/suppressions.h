@@ -40,8 +40,8 @@ class Suppressions {
   // The first line that fits a finding of this rule by the stack that created its object, or null; counts the match.
   const Suppression* Match(std::string_view rule_id, const std::vector<Frame>& created_stack);
 
-  // No rows at all, so that nobody needs a stack's names for Match().
-  bool empty() const { return rows_.empty(); }
+  // Can a finding of this rule match at all? Only then are the names of its stack needed.
+  bool Concerns(std::string_view rule_id) const;
 
   // Lines of the user's file that matched nothing so far.
   std::vector<const Suppression*> Unmatched() const;

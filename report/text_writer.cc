@@ -9,6 +9,7 @@
 
 #include "report/cat.h"
 #include "report/errno_name.h"
+#include "report/printable.h"
 
 namespace rdmacheck {
 namespace {
@@ -120,7 +121,7 @@ class TextWriter {
   TextWriter(int pid, FrameSource& frames) : pid_(pid), frames_(frames) {}
 
   void Header(Severity severity, Rule rule, std::string_view sentence) {
-    Append(&text_, "==", pid_, "==", Upper(severity), ": rdmacheck: ", InfoOf(rule).id, ": ", sentence, "\n");
+    Append(&text_, "==", pid_, "==", Upper(severity), ": rdmacheck: ", InfoOf(rule).id, ": ", Printable(sentence), "\n");
   }
 
   void Leaks(const std::vector<const Finding*>& findings, std::string_view header);
@@ -130,8 +131,9 @@ class TextWriter {
   std::string Take() { return std::move(text_); }
 
  private:
-  void Line(std::string_view line) { Append(&text_, "  ", line, "\n"); }
-  void Detail(std::string_view line) { Append(&text_, "    ", line, "\n"); }
+  // Names are made printable here, a line at a time: one of them could hold a newline, and a forged report behind it.
+  void Line(std::string_view line) { Append(&text_, "  ", Printable(line), "\n"); }
+  void Detail(std::string_view line) { Append(&text_, "    ", Printable(line), "\n"); }
   void Stack(StackId id);
   void ObjectDetails(const ObjectRef& object);
   void LeakBlock(const Finding& finding);
@@ -148,6 +150,16 @@ class TextWriter {
   std::string text_;
 };
 
+bool IsOfRdmaCore(std::string_view module) {
+  const std::string_view name = LastPart(module);
+  if (name.find("-rdmav") != std::string_view::npos) return true;
+  for (const std::string_view library : {"libibverbs.so", "librdmacm.so", "libibumad.so", "libibmad.so", "libmlx5.so",
+                                         "libmlx4.so", "libefa.so", "libhns.so", "libmana.so", "libionic.so"}) {
+    if (name.substr(0, library.size()) == library) return true;
+  }
+  return false;
+}
+
 void TextWriter::Stack(StackId id) {
   const std::vector<Frame> frames = WithoutStartCode(frames_.FramesOf(id));
   if (frames.empty()) return Detail("(no stack)");
@@ -157,9 +169,15 @@ void TextWriter::Stack(StackId id) {
 std::string TextWriter::ShortPlace(StackId id) {
   const std::vector<Frame> frames = frames_.FramesOf(id);
   if (frames.empty()) return {};
+  // The program's own, outside rdma-core's libraries; of these the one with a name.
+  std::vector<const Frame*> own;
+  for (const Frame& frame : frames) {
+    if (!IsOfRdmaCore(frame.module)) own.push_back(&frame);
+  }
+  if (own.empty()) own.push_back(&frames.front());
   const auto named =
-      std::find_if(frames.begin(), frames.end(), [](const Frame& frame) { return !frame.function.empty(); });
-  const Frame& frame = named == frames.end() ? frames.front() : *named;
+      std::find_if(own.begin(), own.end(), [](const Frame* frame) { return !frame->function.empty(); });
+  const Frame& frame = named == own.end() ? *own.front() : **named;
   if (frame.function.empty()) return Cat(LastPart(frame.module), "+", Hex(frame.offset));
   if (frame.file.empty()) return ShortFunction(frame.function);
   return Cat(ShortFunction(frame.function), " ", LastPart(frame.file), ":", frame.line);
@@ -481,6 +499,52 @@ std::string TextOf(const Frame& frame) {
   return text;
 }
 
+namespace {
+
+// The file's own name up to its version: "libc" of libc.so.6, libc-2.31.so and libc.musl-x86_64.so.1.
+bool IsLibrary(std::string_view module, std::string_view name) {
+  const std::string_view file = LastPart(module);
+  if (file.substr(0, name.size()) != name || file.size() == name.size()) return false;
+  const std::string_view rest = file.substr(name.size());
+  return rest.substr(0, 3) == ".so" || rest.substr(0, 6) == ".musl-" ||
+         (rest.size() > 1 && rest[0] == '-' && rest[1] >= '0' && rest[1] <= '9');
+}
+
+bool IsLoader(std::string_view module) {
+  const std::string_view file = LastPart(module);
+  return file.substr(0, 3) == "ld-" || file.substr(0, 5) == "ld.so" || file.substr(0, 6) == "ld64.s";
+}
+
+bool IsOneOf(std::string_view name, std::initializer_list<std::string_view> names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// What started the program or a thread: its last frames, which say nothing about the program. Without names: whatever
+// stands last in the C library or the loader.
+bool IsStartCode(const Frame& frame) {
+  const bool in_libc = IsLibrary(frame.module, "libc") || IsLibrary(frame.module, "libpthread") || IsLoader(frame.module);
+  if (frame.function.empty()) return in_libc;
+  std::string_view name = frame.function;
+  name = name.substr(0, name.find('@'));
+  name = name.substr(0, name.find(".part."));
+  if (name.substr(0, 5) == "__GI_") name.remove_prefix(5);
+  while (!name.empty() && name.front() == '_') name.remove_prefix(1);
+  if (IsOneOf(name, {"start", "start_c", "dl_start_user", "libc_start_main", "libc_start_main_impl", "libc_start_call_main",
+                     "libc_start_main_stage2", "start_thread", "clone", "clone3", "pthread_create_2_1"})) {
+    // Programs have functions of these names, too.
+    return in_libc || frame.function.front() == '_' || name == "start_thread" || (name != "start" && frame.file.empty());
+  }
+  // The threads of C++, OpenMP and Python, and the sanitizers'.
+  if (name == "execute_native_thread_routine" || name == "execute_native_thread_routine_compat") return true;
+  if (IsLibrary(frame.module, "libgomp")) return name == "gomp_thread_start";
+  if (IsLibrary(frame.module, "libomp") || IsLibrary(frame.module, "libiomp5")) {
+    return name.substr(0, 11) == "kmp_launch_";
+  }
+  return name == "pythread_wrapper" || name == "asan_thread_start" || name == "tsan_thread_start_func";
+}
+
+}  // namespace
+
 std::vector<Frame> WithoutStartCode(std::vector<Frame> frames) {
   const auto main =
       std::find_if(frames.begin(), frames.end(), [](const Frame& frame) { return frame.function == "main"; });
@@ -488,21 +552,30 @@ std::vector<Frame> WithoutStartCode(std::vector<Frame> frames) {
     frames.erase(main + 1, frames.end());
     return frames;
   }
-  const auto is_start_code = [](const Frame& frame) {
-    for (const std::string_view name :
-         {"start_thread", "clone", "clone3", "__clone", "__clone3", "_start", "execute_native_thread_routine",
-          "__libc_start_main", "__libc_start_call_main"}) {
-      if (frame.function.compare(0, name.size(), name) == 0 &&
-          (frame.function.size() == name.size() || frame.function[name.size()] == '@' ||
-           frame.function.compare(name.size(), 5, "_impl") == 0)) {
-        return true;
-      }
-    }
-    const std::string_view module = LastPart(frame.module);
-    return frame.function.empty() && (module == "libc.so.6" || module == "libpthread.so.0");
-  };
-  while (frames.size() > 1 && is_start_code(frames.back())) frames.pop_back();
+  // A program without symbols: what the C library is called by is its _start.
+  if (const size_t n = frames.size(); n > 2 && frames[n - 1].function.empty() && IsLibrary(frames[n - 2].module, "libc") &&
+                                      IsStartCode(frames[n - 2])) {
+    frames.pop_back();
+  }
+  while (frames.size() > 1 && IsStartCode(frames.back())) frames.pop_back();
   return frames;
+}
+
+bool LacksNames(const std::vector<Finding>& group, FrameSource& frames) {
+  for (const Finding& finding : group) {
+    if (!finding.suppressed_by.empty()) continue;
+    for (const StackRef& stack : finding.stacks) {
+      bool own = false, named = false;
+      for (const Frame& frame : WithoutStartCode(frames.FramesOf(stack.id))) {
+        if (frame.module.empty() || frame.module.front() != '/' || IsOfRdmaCore(frame.module)) continue;
+        if (IsLibrary(frame.module, "libc")) continue;
+        own = true;
+        named |= !frame.function.empty();
+      }
+      if (own && !named) return true;
+    }
+  }
+  return false;
 }
 
 std::string TextOf(const std::vector<Finding>& group, int pid, FrameSource& frames, std::string_view header) {

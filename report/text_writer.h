@@ -24,6 +24,9 @@ std::string TextOf(const std::vector<Finding>& group, int pid, FrameSource& fram
 // that was made more often than it was written out.
 std::string NotShownLine(const Finding& finding, uint64_t not_shown, int pid, FrameSource& frames);
 
+// Is there a stack in which no function of the program's own files has a name?
+bool LacksNames(const std::vector<Finding>& group, FrameSource& frames);
+
 // "SUMMARY: rdmacheck: 4 errors (leak-at-close 4), 1 warning (open-at-exit 1), 2 suppressed" and a newline; empty if
 // nothing was found. Equal findings are one; where they were made more often, it says how often.
 std::string SummaryLine(const FindingCounts& counts);

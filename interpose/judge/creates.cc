@@ -11,6 +11,7 @@
 #include "interpose/runtime/runtime.h"
 #include "interpose/verbs/fingerprint.h"
 #include "report/errno_name.h"
+#include "report/limits.h"
 
 namespace rdmacheck {
 namespace {
@@ -68,6 +69,10 @@ void SayCreateFailed(Call& call, Kind kind, int error) {
   }
   // The limit on descriptors is the process's own.
   if (of_kind < 100 && error != EMFILE) finding.hints.push_back("that is little: the shortage is likely outside this process");
+  std::string use;
+  if (error == EMFILE) use = UseOfDescriptors();
+  if (kind == Kind::kMr && (error == ENOMEM || error == EAGAIN)) use = UseOfLockedMemory();
+  if (!use.empty()) finding.hints.push_back(std::move(use));
   finding.bytes = bytes;
   runtime.reporter().Say(std::move(finding));
 }

@@ -211,7 +211,7 @@ Reporter::Reporter(const Options& options, StackDepot* depot, ModuleTable* modul
 }
 
 void Reporter::Suppress(Finding* finding, FrameSource* frames) {
-  if (suppressions_.empty()) return;
+  if (!suppressions_.Concerns(InfoOf(finding->rule).id)) return;
   const Suppression* match = suppressions_.Match(InfoOf(finding->rule).id, frames->FramesOf(CreatedStackOf(*finding)));
   if (match != nullptr) finding->suppressed_by = match->Line();
 }
@@ -285,7 +285,12 @@ void Reporter::LetGoLocked(Known* known) {
 
 void Reporter::WriteLocked(const std::vector<Finding>& group, const std::string& header, FrameSource* frames) {
   const std::string text = TextOf(group, ProcessId(), *frames, header);
-  if (!text.empty()) sink_.WriteText(text);
+  if (text.empty()) return;
+  sink_.WriteText(text);
+  if (told_names_ || !options_.symbolize || !LacksNames(group, *frames)) return;
+  told_names_ = true;
+  sink_.Tell("functions shown as ?? have no symbols in their file: link without -s and do not strip it (-g adds lines), or "
+             "install its debug symbols");
 }
 
 // ---- what is said at once
@@ -732,6 +737,7 @@ void Reporter::BuildLocked(Report* report) {
     }
   }
   std::sort(kept.begin(), kept.end(), [](const Known* a, const Known* b) { return a->order < b->order; });
+  report->summary.lost_texts = sink_.lost_texts();
   report->findings.reserve(kept.size());
   for (const Known* known : kept) {
     report->findings.push_back(*known->finding);

@@ -141,6 +141,7 @@ class Reporter {
   size_t related_kept_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t beyond_ ABSL_GUARDED_BY(mutex_) = 0;                                  // more than kMaxKnown
   bool summarized_ ABSL_GUARDED_BY(mutex_) = false;
+  bool told_names_ ABSL_GUARDED_BY(mutex_) = false;
   bool json_behind_ ABSL_GUARDED_BY(mutex_) = false, error_waits_ ABSL_GUARDED_BY(mutex_) = false;
   uint64_t next_json_ ABSL_GUARDED_BY(mutex_) = 0;                               // CLOCK_MONOTONIC, nanoseconds
   int snapshots_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -229,6 +229,7 @@ void DocumentReader::OneSummary(Summary* out) {
     if (key == "errors") return in_.Uint(&out->errors);
     if (key == "warnings") return in_.Uint(&out->warnings);
     if (key == "notes") return in_.Uint(&out->notes);
+    if (key == "lost_texts") return in_.Uint(&out->lost_texts);
     if (key == "not_listed") return in_.Uint(&out->not_listed);
     if (key == "suppressed") return in_.Uint(&out->suppressed);
     if (key == "calls") return in_.Uint(&out->calls);

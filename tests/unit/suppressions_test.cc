@@ -126,5 +126,21 @@ TEST(SuppressionsTest, TheBuiltInListHoldsOnlyWhatNcclKeepsOnPurpose) {
   EXPECT_EQ(suppressions.Match("open-at-exit", connect), nullptr);
 }
 
+TEST(SuppressionsTest, OnlyRulesWithALineNeedNames) {
+  std::vector<std::string> complaints;
+  EXPECT_TRUE(Suppressions().Concerns("open-at-exit"));  // built-in
+  EXPECT_FALSE(Suppressions().Concerns("busy-destroy"));
+  EXPECT_TRUE(Suppressions::Parse("busy-destroy:f", "s", &complaints).Concerns("busy-destroy"));
+  EXPECT_TRUE(Suppressions::Parse("*:f", "s", &complaints).Concerns("create-failed"));
+}
+
+TEST(SuppressionsTest, AHugeLineIsQuotedInPart) {
+  std::vector<std::string> complaints;
+  Suppressions::Parse(std::string(1 << 20, 'x') + "\nleak-at-close:" + std::string(1 << 20, ' ') + "\n", "s", &complaints);
+  ASSERT_EQ(complaints.size(), 2u);
+  for (const std::string& complaint : complaints) EXPECT_LT(complaint.size(), 250u);
+  EXPECT_EQ(complaints[1].substr(0, 4), "s:2:");
+}
+
 }  // namespace
 }  // namespace rdmacheck

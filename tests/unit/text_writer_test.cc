@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "fixed_report.h"
+#include "report/cat.h"
 
 namespace rdmacheck {
 namespace {
@@ -106,6 +107,110 @@ TEST(TextWriterTest, WhatStandsBelowMainOrAThreadIsLeftOut) {
   Frame start;
   start.function = "_start";
   EXPECT_EQ(WithoutStartCode({start}).size(), 1u);
+}
+
+// "function|module" each, innermost first.
+std::vector<Frame> Stack(std::initializer_list<std::string_view> frames) {
+  std::vector<Frame> stack;
+  for (const std::string_view text : frames) {
+    Frame frame;
+    frame.function = text.substr(0, text.find('|'));
+    frame.module = text.substr(text.find('|') + 1);
+    stack.push_back(std::move(frame));
+  }
+  return stack;
+}
+
+TEST(TextWriterTest, NoStartCodeEndsAStack) {
+  constexpr std::string_view kLibc = "|/lib/x86_64-linux-gnu/libc.so.6", kOld = "|/lib64/libc-2.17.so",
+                             kMusl = "|/lib/libc.musl-x86_64.so.1", kProgram = "|/bin/app";
+  for (const std::vector<std::string>& rest : std::vector<std::vector<std::string>>{
+           {Cat("start_thread", kLibc), Cat("__GI___clone3", kLibc)},
+           {Cat("start_thread", kLibc), Cat("__clone3", kLibc)},
+           {Cat("start_thread", "|/lib64/libpthread-2.17.so"), Cat("__clone", kOld)},
+           {Cat("", kLibc), Cat("", kLibc)},
+           {Cat("start", kMusl), Cat("__clone", kMusl)},
+           {Cat("__libc_start_call_main", kLibc), Cat("__libc_start_main@@GLIBC_2.34", kLibc), Cat("_start", kProgram)},
+           {Cat("__libc_start_main_impl", kLibc), Cat("_start", kProgram)},
+           {Cat("__libc_start_call_main", kLibc), Cat("__libc_start_main", kLibc), Cat("", kProgram)},
+           {Cat("", kLibc), Cat("", kLibc), Cat("", kProgram)},
+           {Cat("execute_native_thread_routine", "|/lib/libstdc++.so.6"), Cat("start_thread", kLibc), Cat("clone3", kLibc)},
+           {Cat("gomp_thread_start", "|/lib/libgomp.so.1"), Cat("start_thread", kLibc), Cat("__GI___clone3", kLibc)},
+           {Cat("_dl_start_user", "|/lib64/ld-linux-x86-64.so.2")},
+           {Cat("start_thread", kProgram), Cat("__clone3", kProgram)}}) {
+    std::vector<Frame> frames = Stack({"inner|/bin/app", "start|/bin/app"});
+    for (const std::string& text : rest) frames.push_back(Stack({text})[0]);
+    frames = WithoutStartCode(frames);
+    ASSERT_EQ(frames.size(), 2u) << rest[0];
+    EXPECT_EQ(frames[1].function, "start");
+  }
+  EXPECT_EQ(WithoutStartCode(Stack({"start_thread|/lib/libc.so.6"})).size(), 1u);  // never the last one
+  EXPECT_EQ(WithoutStartCode(Stack({"f|/bin/app", "libcloner|/bin/libcx.so"})).size(), 2u);
+}
+
+class TheseFrames : public FrameSource {
+ public:
+  explicit TheseFrames(std::vector<Frame> frames) : frames_(std::move(frames)) {}
+  std::vector<Frame> FramesOf(StackId) override { return frames_; }
+
+ private:
+  const std::vector<Frame> frames_;
+};
+
+TEST(TextWriterTest, APlaceInOneLineIsOutsideRdmaCore) {
+  const std::vector<Finding> busy = FindingsOf(FixedReport(), Rule::kBusyDestroy);
+  const auto place_of = [&](std::initializer_list<std::string_view> stack) {
+    TheseFrames frames(Stack(stack));
+    const std::string text = TextOf(busy, 1, frames);
+    const size_t at = text.find(" at ", text.find("child "));
+    return text.substr(at, text.find('\n', at) - at);
+  };
+  EXPECT_EQ(place_of({"rdma_create_qp_ex|/lib/librdmacm.so.1", "connect|/bin/app", "main|/bin/app"}), " at connect");
+  EXPECT_EQ(place_of({"x|/lib/libmlx5.so.1", "y|/lib/libibverbs/librxe-rdmav34.so", "rdma_create_ep|/lib/librdmacm.so.1.3.44.0",
+                      "serve|/opt/app/libplugin.so"}),
+            " at serve");
+  EXPECT_EQ(place_of({"|/bin/app", "serve|/bin/app"}), " at serve");
+  EXPECT_EQ(place_of({"rdma_create_ep|/lib/librdmacm.so.1", "|/bin/app"}), " at app+0x0");
+  EXPECT_EQ(place_of({"ibv_alloc_pd|/lib/libibverbs.so.1"}), " at ibv_alloc_pd");
+}
+
+TEST(TextWriterTest, StacksWithoutNamesAreKnown) {
+  const std::vector<Finding> busy = FindingsOf(FixedReport(), Rule::kBusyDestroy);
+  const auto lacks = [&](std::initializer_list<std::string_view> stack) {
+    TheseFrames frames(Stack(stack));
+    return LacksNames(busy, frames);
+  };
+  EXPECT_TRUE(lacks({"rdma_create_ep|/lib/librdmacm.so.1", "|/bin/app", "|/bin/app"}));
+  EXPECT_TRUE(lacks({"|/bin/app", "__libc_start_call_main|/lib/libc.so.6", "__libc_start_main|/lib/libc.so.6", "|/bin/app"}));
+  EXPECT_FALSE(lacks({"|/bin/app", "main|/bin/app"}));
+  EXPECT_FALSE(lacks({"|linux-vdso.so.1"}));
+}
+
+// Every foreign string that a text holds: none ends a line or reaches a terminal as it is.
+TEST(TextWriterTest, HostileNamesStayInTheirLine) {
+  const std::string evil = "\033[2J\n==1==ERROR: forged\xfe\u202e";
+  for (Finding finding : FixedReport().findings) {
+    finding.message += evil;
+    finding.verb += evil;
+    finding.thread = {7, evil, false};
+    finding.object.kind += evil;
+    finding.object.device += evil;
+    finding.object.owner = evil;
+    finding.object.remark = evil;
+    finding.object.thread = finding.thread;
+    for (Related& related : finding.related) related.object.device += evil;
+    for (Group& group : finding.groups) group.kind += evil;
+    finding.hints.push_back(evil);
+    finding.suppressed_by.clear();
+    std::vector<Frame> stack = Stack({"f|/bin/app"});
+    for (std::string* text : {&stack[0].function, &stack[0].file, &stack[0].module, &stack[0].build_id}) *text += evil;
+    TheseFrames frames(stack);
+    const std::string text = TextOf({finding}, 1, frames) + TextOf({finding}, 1, frames, evil);
+    for (const char c : text) EXPECT_TRUE(c == '\n' || !(static_cast<unsigned char>(c) < 0x20 || c == 0x7f));
+    EXPECT_FALSE(Contains(text, "\n==1==ERROR: forged"));
+    EXPECT_FALSE(Contains(text, "\u202e"));
+    EXPECT_TRUE(Contains(text, "\\x1b[2J\\x0a==1==ERROR: forged\xEF\xBF\xBD\\u202e"));
+  }
 }
 
 TEST(TextWriterTest, AThreadThatIsGoneIsSaidToBe) {

@@ -1,0 +1,77 @@
+#include "report/limits.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+#include "report/cat.h"
+#include "report/frugal.h"
+#include "report/own_descriptors.h"
+#include "report/quiet_scope.h"
+#include "report/text_writer.h"
+
+namespace rdmacheck {
+namespace {
+
+// Each is a system call; programs with more are told a lower bound.
+constexpr uint64_t kMostCounted = 1 << 16;
+
+struct Text {
+  char bytes[4096];
+  size_t size;
+};
+
+int ReadStatus(void* data) {
+  auto* text = static_cast<Text*>(data);
+  text->size = 0;
+  const int fd = static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/self/status", O_RDONLY | O_CLOEXEC, 0));
+  if (fd < 0) return errno;
+  const ssize_t n = syscall(SYS_read, fd, text->bytes, sizeof(text->bytes) - 1);
+  if (n > 0) text->size = static_cast<size_t>(n);
+  syscall(SYS_close, fd);
+  return 0;
+}
+
+// Of a line "VmPin:        4 kB".
+uint64_t BytesIn(const char* status, const char* name) {
+  const char* at = strstr(status, name);
+  return at == nullptr ? 0 : strtoull(at + strlen(name), nullptr, 10) * 1024;
+}
+
+}  // namespace
+
+std::string UseOfDescriptors() {
+  if (Frugal()) return {};
+  const QuietScope quiet;
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return {};
+  const uint64_t counted = std::min<uint64_t>(limit.rlim_cur, kMostCounted);
+  uint64_t used = 0;
+  for (uint64_t fd = 0; fd < counted; ++fd) used += syscall(SYS_fcntl, static_cast<int>(fd), F_GETFD) >= 0;
+  if (used == limit.rlim_cur) return Cat("all ", used, " descriptors that RLIMIT_NOFILE allows are in use");
+  return Cat(counted < limit.rlim_cur ? "at least " : "", used, " of the ", static_cast<uint64_t>(limit.rlim_cur),
+             " descriptors that RLIMIT_NOFILE allows are in use");
+}
+
+std::string UseOfLockedMemory() {
+  if (Frugal()) return {};
+  const QuietScope quiet;
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return {};
+  Text status;
+  if (ReadStatus(&status) == EMFILE) WithOwnDescriptors(&ReadStatus, &status);
+  status.bytes[status.size] = '\0';
+  const std::string allowed = Cat("RLIMIT_MEMLOCK allows ", Bytes(limit.rlim_cur));
+  if (status.size == 0) return allowed;
+  return Cat(Bytes(BytesIn(status.bytes, "VmPin:")), " of memory are pinned and ",
+             Bytes(BytesIn(status.bytes, "VmLck:")), " locked; ", allowed);
+}
+
+}  // namespace rdmacheck
