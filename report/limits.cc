@@ -23,6 +23,25 @@ namespace {
 // Each is a system call; programs with more are told a lower bound.
 constexpr uint64_t kMostCounted = 1 << 16;
 
+struct DescriptorCount {
+  bool known = false;
+  uint64_t used = 0, limit = 0;
+};
+
+DescriptorCount CountDescriptors() {
+  DescriptorCount count;
+  if (Frugal()) return count;
+  const QuietScope quiet;
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return count;
+  count.known = true;
+  count.limit = limit.rlim_cur;
+  for (uint64_t fd = 0; fd < std::min(count.limit, kMostCounted); ++fd) {
+    count.used += syscall(SYS_fcntl, static_cast<int>(fd), F_GETFD) >= 0;
+  }
+  return count;
+}
+
 struct Text {
   char bytes[4096];
   size_t size;
@@ -47,16 +66,16 @@ uint64_t BytesIn(const char* status, const char* name) {
 
 }  // namespace
 
+bool NoDescriptorIsLeft() {
+  const DescriptorCount count = CountDescriptors();
+  return count.known && count.used == count.limit;
+}
+
 std::string UseOfDescriptors() {
-  if (Frugal()) return {};
-  const QuietScope quiet;
-  rlimit limit = {};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return {};
-  const uint64_t counted = std::min<uint64_t>(limit.rlim_cur, kMostCounted);
-  uint64_t used = 0;
-  for (uint64_t fd = 0; fd < counted; ++fd) used += syscall(SYS_fcntl, static_cast<int>(fd), F_GETFD) >= 0;
-  if (used == limit.rlim_cur) return Cat("all ", used, " descriptors that RLIMIT_NOFILE allows are in use");
-  return Cat(counted < limit.rlim_cur ? "at least " : "", used, " of the ", static_cast<uint64_t>(limit.rlim_cur),
+  const DescriptorCount count = CountDescriptors();
+  if (!count.known) return {};
+  if (count.used == count.limit) return Cat("all ", count.used, " descriptors that RLIMIT_NOFILE allows are in use");
+  return Cat(count.limit > kMostCounted ? "at least " : "", count.used, " of the ", count.limit,
              " descriptors that RLIMIT_NOFILE allows are in use");
 }
 

@@ -6,6 +6,9 @@
 
 namespace rdmacheck {
 
+// Libraries turn EMFILE into ENOMEM on the way up (rdma_create_id). False where it cannot be known.
+bool NoDescriptorIsLeft();
+
 // "all 64 descriptors that RLIMIT_NOFILE allows are in use", or "60 of the 64 …".
 std::string UseOfDescriptors();
 

@@ -68,10 +68,11 @@ void SayCreateFailed(Call& call, Kind kind, int error) {
     if (finding.groups.size() == 20) break;
   }
   // The limit on descriptors is the process's own.
-  if (of_kind < 100 && error != EMFILE) finding.hints.push_back("that is little: the shortage is likely outside this process");
+  const bool no_descriptor = error == EMFILE || NoDescriptorIsLeft();
+  if (of_kind < 100 && !no_descriptor) finding.hints.push_back("that is little: the shortage is likely outside this process");
   std::string use;
-  if (error == EMFILE) use = UseOfDescriptors();
-  if (kind == Kind::kMr && (error == ENOMEM || error == EAGAIN)) use = UseOfLockedMemory();
+  if (no_descriptor) use = UseOfDescriptors();
+  if (!no_descriptor && kind == Kind::kMr && (error == ENOMEM || error == EAGAIN)) use = UseOfLockedMemory();
   if (!use.empty()) finding.hints.push_back(std::move(use));
   finding.bytes = bytes;
   runtime.reporter().Say(std::move(finding));

@@ -22,9 +22,11 @@ TEST(LimitsTest, DescriptorsInUseAreCountedAlsoWhenNoneIsLeft) {
   EXPECT_NE(UseOfDescriptors(), before);
   close(fd);
   EXPECT_EQ(UseOfDescriptors(), before);
+  EXPECT_FALSE(NoDescriptorIsLeft());
   EXPECT_NE(before.find(" of the 200 descriptors that RLIMIT_NOFILE allows are in use"), std::string::npos) << before;
   {
     const NoFreeDescriptor none;
+    EXPECT_TRUE(NoDescriptorIsLeft());
     rlimit all;
     getrlimit(RLIMIT_NOFILE, &all);
     EXPECT_EQ(UseOfDescriptors(), Cat("all ", all.rlim_cur, " descriptors that RLIMIT_NOFILE allows are in use"));
