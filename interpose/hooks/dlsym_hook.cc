@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "interpose/hooks/plt_rows.h"
+#include "interpose/runtime/guard.h"
 #include "interpose/runtime/runtime.h"
 
 namespace rdmacheck {
@@ -62,14 +63,17 @@ void* rdmacheck_redirect(void* handle, const char* name, const char* version, vo
   }
   void* known = nullptr;
   if (!row->real->in_library.compare_exchange_strong(known, real) && known != real) {
-    rdmacheck::Runtime::Get().Unwatched("a second copy of " + std::string(rdmacheck::SonameOf(row->library)) +
-                                        ", whose functions are fetched by dlsym");
+    if (rdmacheck::Runtime* const runtime = rdmacheck::Runtime::GetIfPossible()) {
+      rdmacheck::Guarded(*runtime, true, [&] {
+        runtime->Unwatched("a second copy of " + std::string(rdmacheck::SonameOf(row->library)) +
+                           ", whose functions are fetched by dlsym");
+        return true;
+      });
+    }
     return real;
   }
-  if (rdmacheck::Runtime* runtime = rdmacheck::Runtime::IfMade()) {
+  if (rdmacheck::Runtime* const runtime = rdmacheck::Runtime::GetIfPossible()) {
     runtime->hooks_dlsym.fetch_add(1, std::memory_order_relaxed);
-  } else {
-    rdmacheck::Runtime::Get().hooks_dlsym.fetch_add(1, std::memory_order_relaxed);
   }
   return row->handle_hook;
 }

@@ -129,7 +129,7 @@ void NoteFirst(FirstOfItsKind* first, const Call& call, const Record& record) {
 void NoteRegistered(const Call& call, Kind kind, Ledger& ledger, Slot slot) {
   const bool queue = kind == Kind::kCq || kind == Kind::kQp || kind == Kind::kSrq || kind == Kind::kWq;
   FirstOfItsKind* const first = kind == Kind::kMr ? &first_mr : queue ? &first_queue : nullptr;
-  if (first == nullptr || first->verb.load(std::memory_order_relaxed) != nullptr) return;
+  if (first == nullptr || slot == 0 || first->verb.load(std::memory_order_relaxed) != nullptr) return;
   NoteFirst(first, call, ledger.Get(slot));
 }
 

@@ -407,6 +407,7 @@ void Ledger::Forget(Slot slot) {
 }
 
 Record Ledger::Get(Slot slot) const {
+  if (slot == 0) return Record();  // there was no memory to keep it
   const Shard& shard = ShardAt(slot);
   MutexLock lock(&shard.mutex);
   return Copy(shard, slot >> kShardBits);
