@@ -82,7 +82,9 @@ bool MatchesFrame(std::string_view pattern, const Frame& frame) {
 }  // namespace
 
 std::string Suppression::Line() const {
-  return reason.empty() ? Cat(rule, ":", pattern) : Cat(rule, ":", pattern, ":", reason);
+  if (reason.empty()) return Cat(rule, ":", pattern);
+  // Two colons would be read as part of the pattern.
+  return Cat(rule, ":", pattern, reason.front() == ':' ? ": " : ":", reason);
 }
 
 bool MatchesWildcard(std::string_view pattern, std::string_view text) {
