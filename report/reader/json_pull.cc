@@ -37,25 +37,37 @@ size_t Utf8Length(std::string_view text) {
 }
 
 std::string_view EndOfArray(std::string_view text) {
+  // Most of a merge's time is spent here: a look at a table for what stands between strings, memchr() for strings.
+  struct Step {
+    int8_t depth[256] = {};
+    constexpr Step() {
+      depth[static_cast<int>('[')] = depth[static_cast<int>('{')] = 1;
+      depth[static_cast<int>(']')] = depth[static_cast<int>('}')] = -1;
+    }
+  };
+  static constexpr Step kStep;
   size_t at = text.find_first_not_of(" \n\t\r");
   if (at == std::string_view::npos || text[at] != '[') return {};
   int depth = 0;
   for (; at < text.size(); ++at) {
-    switch (text[at]) {
-      case '[':
-      case '{':
-        ++depth;
-        break;
-      case ']':
-      case '}':
-        if (--depth == 0) return text.substr(0, at + 1);
-        break;
-      case '"':
-        for (++at; at < text.size() && text[at] != '"'; ++at) at += text[at] == '\\';
-        break;
-      default:
-        break;
+    const char c = text[at];
+    if (c == '"') {
+      size_t end = at;
+      bool escaped = true;
+      while (escaped) {
+        end = text.find('"', end + 1);
+        if (end == std::string_view::npos) return {};
+        size_t backslashes = 0;
+        while (text[end - 1 - backslashes] == '\\') ++backslashes;  // the opening quote ends it
+        escaped = backslashes % 2 == 1;
+      }
+      at = end;
+      continue;
     }
+    const int step = kStep.depth[static_cast<unsigned char>(c)];
+    if (step == 0) continue;
+    depth += step;
+    if (depth == 0) return text.substr(0, at + 1);
   }
   return {};
 }
