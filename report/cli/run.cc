@@ -264,7 +264,7 @@ void SayOutcome(const Outcome& outcome) {
                                      ", and none called a verb"));
     return;
   }
-  Say(Cat(Counted(outcome.processes, "process", "processes"), ", ", outcome.with_verbs, " called verbs: ",
+  Say(Cat(outcome.with_verbs, " of ", Counted(outcome.processes, "process", "processes"), " called verbs: ",
           Counted(outcome.calls, "call", "calls"), ", ", Counted(outcome.contexts, "context", "contexts")));
   constexpr size_t kMostNamed = 20;
   size_t named = 0;

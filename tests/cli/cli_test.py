@@ -56,7 +56,7 @@ class Run(Case):
         out, err = self.run_(SUBJECT, "open", "pd", "close", status=23)
         self.assertEqual(out, "")
         self.assertIn("ERROR: rdmacheck: leak-at-close", err)
-        self.assertRegex(err, r"rdmacheck: 1 process, 1 called verbs: \d+ calls, 1 context\n")
+        self.assertRegex(err, r"rdmacheck: 1 of 1 process called verbs: \d+ calls, 1 context\n")
         self.assertEqual(self.leftovers(), [])
 
     def test_nothing_found_is_0(self):
