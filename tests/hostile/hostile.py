@@ -43,7 +43,7 @@ def without_our_lines(text):
     """A report's blocks begin with ==PID== and end before the first line that is neither indented nor empty."""
     kept, ours = [], False
     for line in text.splitlines():
-        if re.match(r"==\d+==|SUMMARY: rdmacheck:", line):
+        if re.match(r"==\d+==|==rdmacheck: |SUMMARY: rdmacheck:", line):
             ours = True
         elif line and not line.startswith(" "):
             ours = False
