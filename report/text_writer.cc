@@ -167,7 +167,8 @@ void TextWriter::Stack(StackId id) {
 }
 
 std::string TextWriter::ShortPlace(StackId id) {
-  const std::vector<Frame> frames = frames_.FramesOf(id);
+  // Without the start code: a program without symbols would be told that it happened in __libc_start_call_main.
+  const std::vector<Frame> frames = WithoutStartCode(frames_.FramesOf(id));
   if (frames.empty()) return {};
   // The program's own, outside rdma-core's libraries; of these the one with a name.
   std::vector<const Frame*> own;

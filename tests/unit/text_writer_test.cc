@@ -171,6 +171,8 @@ TEST(TextWriterTest, APlaceInOneLineIsOutsideRdmaCore) {
             " at serve");
   EXPECT_EQ(place_of({"|/bin/app", "serve|/bin/app"}), " at serve");
   EXPECT_EQ(place_of({"rdma_create_ep|/lib/librdmacm.so.1", "|/bin/app"}), " at app+0x0");
+  EXPECT_EQ(place_of({"rdma_create_qp|/lib/librdmacm.so.1", "|/bin/app", "__libc_start_call_main|/lib/libc.so.6"}),
+            " at app+0x0");
   EXPECT_EQ(place_of({"ibv_alloc_pd|/lib/libibverbs.so.1"}), " at ibv_alloc_pd");
 }
 
