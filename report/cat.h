@@ -50,4 +50,9 @@ std::string Cat(const T&... pieces) {
   return out;
 }
 
+// "1 object", "3 objects".
+inline std::string Counted(uint64_t count, std::string_view singular, std::string_view plural) {
+  return Cat(count, " ", count == 1 ? singular : plural);
+}
+
 }  // namespace rdmacheck

@@ -106,4 +106,34 @@ FindingCounts CountsOf(const std::vector<Finding>& findings) {
   return counts;
 }
 
+bool IsLeak(Rule rule) {
+  switch (rule) {
+    case Rule::kLeakAtClose:
+    case Rule::kOpenAtExit:
+    case Rule::kDeviceListLeak:
+    case Rule::kCmIdLeak:
+    case Rule::kCmChannelLeak:
+      return true;
+    default:
+      return false;
+  }
+}
+
+StackId StackOf(const Finding& finding, StackRole role) {
+  for (const StackRef& stack : finding.stacks) {
+    if (stack.role == role) return stack.id;
+  }
+  return kNoStack;
+}
+
+StackId CreatedStackOf(const Finding& finding) {
+  const StackId created = StackOf(finding, StackRole::kCreated);
+  return created != kNoStack || !finding.has_object ? created : finding.object.created;
+}
+
+StackId MatchedStackOf(const Finding& finding) {
+  const StackId created = CreatedStackOf(finding);
+  return created != kNoStack || finding.stacks.empty() ? created : finding.stacks.front().id;
+}
+
 }  // namespace rdmacheck

@@ -241,6 +241,16 @@ class FindingCounts {
 };
 FindingCounts CountsOf(const std::vector<Finding>& findings);
 
+// Rules whose findings are counts of objects left over.
+bool IsLeak(Rule rule);
+
+// kNoStack where the finding has none of that role.
+StackId StackOf(const Finding& finding, StackRole role);
+// Where the object was created; kNoStack where that is not known.
+StackId CreatedStackOf(const Finding& finding);
+// What suppressions and comparisons go by: where the object was created, else the first stack there is.
+StackId MatchedStackOf(const Finding& finding);
+
 struct Summary {
   uint64_t errors = 0, warnings = 0, notes = 0, suppressed = 0;
   std::vector<KindCount> kinds;

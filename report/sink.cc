@@ -16,6 +16,7 @@
 #include "report/cat.h"
 #include "report/errno_name.h"
 #include "report/frugal.h"
+#include "report/modules.h"
 #include "report/own_descriptors.h"
 #include "report/printable.h"
 #include "report/process_id.h"
@@ -74,18 +75,20 @@ std::string WithoutSlashes(std::string value) {
 PathValues CurrentPathValues() {
   const QuietScope quiet;
   PathValues values;
-  const std::string exe = ReadLink("/proc/self/exe");
-  values.program = exe.substr(exe.rfind('/') + 1);
+  values.exe = ReadLink("/proc/self/exe");
+  values.program = LastPart(values.exe);
   char host[HOST_NAME_MAX + 1] = "";
   if (gethostname(host, sizeof(host) - 1) == 0) values.host = host;
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
-    const char* rank = getenv(name);
-    if (rank != nullptr && *rank != '\0') {
-      values.rank = rank;
-      break;
-    }
-  }
+  values.rank = RankOf(&getenv);
   return values;
+}
+
+std::string RankOf(const std::function<const char*(const char*)>& variable) {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+    const char* rank = variable(name);
+    if (rank != nullptr && *rank != '\0') return rank;
+  }
+  return {};
 }
 
 std::string ExpandPath(std::string_view pattern, const PathValues& values, int pid,
@@ -216,12 +219,14 @@ int Sink::ReplaceAndTell(const std::string& path, std::string_view document) {
   return error;
 }
 
+bool Sink::CanWriteJson() {
+  if (!Frugal()) return true;
+  if (!told_json_.exchange(true)) Tell("no JSON report: the program forbids itself system calls (seccomp)");
+  return false;
+}
+
 bool Sink::ReplaceJson(std::string_view document) {
   if (!has_json()) return false;
-  if (Frugal()) {
-    if (!told_json_.exchange(true)) Tell("no JSON report: the program forbids itself system calls (seccomp)");
-    return false;
-  }
   const std::string path = JsonPath();
   const int error = ReplaceFile(path, document);
   // The report is written at each close that found something: once is enough to say that it cannot be.

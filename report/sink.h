@@ -14,6 +14,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,10 +26,14 @@ namespace rdmacheck {
 // What the % sequences of a path stand for, but for the pid, which may change by a fork.
 struct PathValues {
   std::string program, host, rank;
+  std::string exe = {};  // of which `program` is the last part
 };
 
 // As the process is now. Reads the environment: call it early, before other threads change it.
 PathValues CurrentPathValues();
+
+// The rank that a launcher (Open MPI, PMIx, PMI, Slurm) gave a process; `variable` gives its variables, null for none.
+std::string RankOf(const std::function<const char*(const char* name)>& variable);
 
 // Replaces %p %e %h %r %%. Values lose their slashes; a rank that is not known is "norank", so that a launcher does not
 // write into the file of rank 0. Any other sequence stays as it is, and `complaints` (may be null) says so.
@@ -63,6 +68,10 @@ class Sink {
   int ReplaceAndTell(const std::string& path, std::string_view document);
 
   bool has_json() const { return !json_pattern_.empty(); }
+  // False, and told once: the program has forbidden itself what writing it takes (frugal.h).
+  bool CanWriteJson();
+  // As they were when this was made.
+  const PathValues& values() const { return values_; }
   std::string JsonPath() const;  // for this process, now
   std::string LogPath() const;   // the same; "stderr" and "stdout" stand for themselves
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "report/cat.h"
+#include "report/modules.h"
 #include "report/nearest_name.h"
 
 namespace rdmacheck {
@@ -54,8 +55,6 @@ size_t EndOfPattern(std::string_view text) {
 std::string Quoted(std::string_view text) {
   return text.size() <= kLongestQuote ? Cat("'", text, "'") : Cat("'", text.substr(0, kLongestQuote), "...'");
 }
-
-std::string_view LastPart(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 // "ns::f" of "ns::f(int)", but "operator()" of "operator()(int)".
 std::string_view WithoutParameters(std::string_view function) {

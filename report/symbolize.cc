@@ -17,6 +17,7 @@
 #include "report/cat.h"
 #include "report/elf_file.h"
 #include "report/mapped_file.h"
+#include "report/modules.h"
 #include "report/quiet_scope.h"
 
 #if RDMACHECK_HAVE_LIBDW
@@ -82,7 +83,7 @@ std::string FindSharedDebugFile(const std::vector<std::string>& roots, const std
 
 // The C library: its lines help nobody, and its debug information takes libdw 50 ms to open. Names alone will do.
 bool IsCLibrary(std::string_view path) {
-  const std::string_view name = path.substr(path.rfind('/') + 1);
+  const std::string_view name = LastPart(path);
   for (const std::string_view prefix : {"libc.so", "libc-2.", "libpthread", "ld-linux"}) {
     if (name.substr(0, prefix.size()) == prefix) return true;
   }

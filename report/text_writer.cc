@@ -9,6 +9,7 @@
 
 #include "report/cat.h"
 #include "report/errno_name.h"
+#include "report/modules.h"
 #include "report/printable.h"
 
 namespace rdmacheck {
@@ -17,8 +18,6 @@ namespace {
 constexpr size_t kShownAtExit = 5;
 constexpr size_t kShownRelated = 5;
 constexpr size_t kShownGroups = 5;
-
-std::string_view LastPart(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 // A function's name as people say it: std::string instead of its template, and cut where it would fill lines.
 std::string ShortFunction(std::string name) {
@@ -74,10 +73,6 @@ class KindCounts {
   uint64_t total_ = 0;
   std::vector<std::pair<std::string, uint64_t>> counts_;
 };
-
-std::string Counted(uint64_t count, std::string_view singular, std::string_view plural) {
-  return Cat(count, " ", count == 1 ? singular : plural);
-}
 
 std::string NumbersOf(const ObjectRef& object) {
   std::string text;
@@ -150,16 +145,6 @@ class TextWriter {
   std::string text_;
 };
 
-bool IsOfRdmaCore(std::string_view module) {
-  const std::string_view name = LastPart(module);
-  if (name.find("-rdmav") != std::string_view::npos) return true;
-  for (const std::string_view library : {"libibverbs.so", "librdmacm.so", "libibumad.so", "libibmad.so", "libmlx5.so",
-                                         "libmlx4.so", "libefa.so", "libhns.so", "libmana.so", "libionic.so"}) {
-    if (name.substr(0, library.size()) == library) return true;
-  }
-  return false;
-}
-
 void TextWriter::Stack(StackId id) {
   const std::vector<Frame> frames = WithoutStartCode(frames_.FramesOf(id));
   if (frames.empty()) return Detail("(no stack)");
@@ -190,18 +175,6 @@ void TextWriter::ObjectDetails(const ObjectRef& object) {
                ResultText(object.last_failed_call.result)));
   }
   if (!object.remark.empty()) Detail(object.remark);
-}
-
-StackId StackOf(const Finding& finding, StackRole role) {
-  for (const StackRef& stack : finding.stacks) {
-    if (stack.role == role) return stack.id;
-  }
-  return kNoStack;
-}
-
-StackId CreatedStackOf(const Finding& finding) {
-  const StackId id = StackOf(finding, StackRole::kCreated);
-  return id != kNoStack ? id : finding.object.created;
 }
 
 void TextWriter::LeakBlock(const Finding& finding) {
@@ -435,20 +408,6 @@ void TextWriter::Event(const Finding& finding, std::string_view header) {
     Line(Cat(HeadingOf(finding.rule, stack.role),
              thread != nullptr && HasThread(*thread) ? Cat(", ", TextOf(*thread)) : "", ":"));
     Stack(stack.id);
-  }
-}
-
-// Rules whose findings are counts of objects left over.
-bool IsLeak(Rule rule) {
-  switch (rule) {
-    case Rule::kLeakAtClose:
-    case Rule::kOpenAtExit:
-    case Rule::kDeviceListLeak:
-    case Rule::kCmIdLeak:
-    case Rule::kCmChannelLeak:
-      return true;
-    default:
-      return false;
   }
 }
 

@@ -117,15 +117,7 @@ void SayOverlap(Call& call, const ThreadState& self, bool self_destroys, const T
 // At the end of a get or destroy of this thread: tells what overlapped it.
 void TellOverlaps(Call& call, bool self_destroys) {
   if (overlaps == nullptr || overlaps->others.empty()) return;
-  ThreadRecord* self = call.self();
-  ThreadState mine;
-  mine.tid = self->tid.load();
-  mine.activity = self->activity.load();
-  mine.verb = self->verb.load();
-  mine.object = self->object.load();
-  mine.kind = self->kind.load();
-  mine.stack = self->stack.load();
-  mine.begin = self->begin.load();
+  const ThreadState mine = StateOf(*call.self());
   std::vector<ThreadState> others;
   others.swap(overlaps->others);
   if (call.ignored()) return;
@@ -493,7 +485,8 @@ void BeginDestroyActivity(Call& call, Kind kind, uintptr_t handle, Slot slot) {
   // A destroy of what is known keeps its stack at the end: taken now, it also serves a second thread that destroys it.
   BeginActivity(self, IsVerbsObject(kind) ? Activity::kDestroy : Activity::kRelease, call.verb(), handle, static_cast<uint8_t>(kind),
                 may_wait || watched ? SerialOf(runtime.ledger(), slot) : 0,
-                judged || watched || slot != 0 ? call.StackId() : 0, judged || may_wait || watched ? NanosOf(CLOCK_MONOTONIC) : NanosOf(CLOCK_MONOTONIC_COARSE));
+                judged || watched || slot != 0 ? call.StackId() : 0,
+                NanosOf(judged || may_wait || watched ? CLOCK_MONOTONIC : CLOCK_MONOTONIC_COARSE));
   if (watched) BeginWatch(runtime, self, slot);
   if (judged) LookForOverlap(self, true);
 }

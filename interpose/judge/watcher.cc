@@ -145,9 +145,8 @@ void* Run(void* argument) {
   while (NextDue(state, lingers, &due, &next, &seen)) {
     if (due.thread != nullptr) {
       // The slot stays what it is while the destroy has not returned.
-      Guarded(runtime, true, [&] {
+      Guarded(runtime, [&] {
         SayBlocked(runtime, due);
-        return true;
       });
       continue;
     }

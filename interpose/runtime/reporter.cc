@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <climits>
 #include <memory>
 
 #include "interpose/ledger/clock.h"
@@ -116,14 +115,6 @@ class ReportFrames {
   SymbolizedFrames named_;
 };
 
-StackId CreatedStackOf(const Finding& finding) {
-  for (const StackRef& stack : finding.stacks) {
-    if (stack.role == StackRole::kCreated) return stack.id;
-  }
-  if (finding.has_object && finding.object.created != kNoStack) return finding.object.created;
-  return finding.stacks.empty() ? kNoStack : finding.stacks[0].id;
-}
-
 uint64_t KeyOf(const Finding& finding) {
   uint64_t key = static_cast<uint64_t>(finding.rule) * 4 + static_cast<uint64_t>(finding.severity) + 1;
   key = Mixed(key, HashOf(finding.has_object ? finding.object.kind : std::string()));
@@ -212,7 +203,7 @@ Reporter::Reporter(const Options& options, StackDepot* depot, ModuleTable* modul
 
 void Reporter::Suppress(Finding* finding, FrameSource* frames) {
   if (!suppressions_.Concerns(InfoOf(finding->rule).id)) return;
-  const Suppression* match = suppressions_.Match(InfoOf(finding->rule).id, frames->FramesOf(CreatedStackOf(*finding)));
+  const Suppression* match = suppressions_.Match(InfoOf(finding->rule).id, frames->FramesOf(MatchedStackOf(*finding)));
   if (match != nullptr) finding->suppressed_by = match->Line();
 }
 
@@ -716,12 +707,9 @@ std::vector<std::string> Reporter::UnmatchedSuppressions() {
 void Reporter::BuildLocked(Report* report) {
   report->process.pid = ProcessId();
   report->process.ppid = getppid();
-  std::string exe(PATH_MAX, 0);  // not on a stack that may be small
-  const ssize_t n = readlink("/proc/self/exe", exe.data(), exe.size());
-  if (n > 0) report->process.exe.assign(exe, 0, static_cast<size_t>(n));
-  const PathValues values = CurrentPathValues();
-  report->process.host = values.host;
-  report->process.rank = values.rank;
+  report->process.exe = sink_.values().exe;
+  report->process.host = sink_.values().host;
+  report->process.rank = sink_.values().rank;
   report->process.started = Start().epoch;
   report->summary.errors = counts_.Of(Severity::kError);
   report->summary.warnings = counts_.Of(Severity::kWarning);
@@ -758,6 +746,7 @@ void Reporter::BuildLocked(Report* report) {
 void Reporter::WriteJson(bool ended, int exit_status, bool only_for_run) {
   const bool to_path = sink_.has_json() && !only_for_run;
   if (!to_path && !UnderRun()) return;
+  if (!sink_.CanWriteJson()) return;  // before it is made: that alone asks the kernel for this and that
   QuietScope quiet;
   const uint64_t begin = NanosOf(CLOCK_MONOTONIC);
   Report report;
@@ -784,6 +773,7 @@ void Reporter::WriteJsonIfBehind() {
 }
 
 int Reporter::WriteSnapshot(const std::string& path) {
+  if (!sink_.CanWriteJson()) return EPERM;
   int error;
   {
     QuietScope quiet;

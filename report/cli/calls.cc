@@ -15,6 +15,7 @@
 #include "report/cli/terminal.h"
 #include "report/forms/assets.h"
 #include "report/forms/form.h"
+#include "report/modules.h"
 #include "report/nearest_name.h"
 #include "report/reader/report_reader.h"
 #include "report/suppressions.h"
@@ -102,7 +103,7 @@ std::string InWords(const Change& change) {
 // The narrowest words that name the place of a stack: the innermost frame of the program itself.
 std::string PatternFor(const std::vector<Frame>& frames) {
   const auto of_verbs = [](const Frame& frame) {
-    const std::string_view name = std::string_view(frame.module).substr(frame.module.rfind('/') + 1);
+    const std::string_view name = LastPart(frame.module);
     return name.substr(0, 10) == "libibverbs" || name.substr(0, 9) == "librdmacm";
   };
   std::vector<std::string> candidates;
@@ -115,7 +116,7 @@ std::string PatternFor(const std::vector<Frame>& frames) {
     }
     const std::string place = Cat("+", Hex(frame.offset));
     if (!frame.build_id.empty()) candidates.push_back(Cat(frame.build_id, place));
-    if (!frame.module.empty()) candidates.push_back(Cat(frame.module.substr(frame.module.rfind('/') + 1), place));
+    if (!frame.module.empty()) candidates.push_back(Cat(LastPart(frame.module), place));
     if (!candidates.empty()) break;
   }
   // A name may hold what the form of the file cannot (a lone colon): what is written must match when it is read.
@@ -220,7 +221,7 @@ int Gate(const std::string& baseline, const std::string& write_baseline, const s
     if (!complaints.empty()) return kBadUsage;
     for (SetFinding& one : now.findings) {
       if (!one.finding.suppressed_by.empty()) continue;
-      const Suppression* row = rows.Match(InfoOf(one.finding.rule).id, now.stacks.Get(CreatedStackOf(one.finding)));
+      const Suppression* row = rows.Match(InfoOf(one.finding.rule).id, now.stacks.Get(MatchedStackOf(one.finding)));
       if (row == nullptr) continue;
       one.finding.suppressed_by = row->Line();
       for (const IndexSet::Range& range : one.processes.ranges()) {
@@ -239,7 +240,7 @@ int Gate(const std::string& baseline, const std::string& write_baseline, const s
   if (!comparison.fresh.empty()) text = FormByName("show")->render(Subset(now, comparison.fresh), form_options);
   for (const size_t i : comparison.gone) {
     const Finding& finding = before.findings[i].finding;
-    const std::vector<Frame>& frames = before.stacks.Get(CreatedStackOf(finding));
+    const std::vector<Frame>& frames = before.stacks.Get(MatchedStackOf(finding));
     Append(&text, "gone: ", InfoOf(finding.rule).id, " ", finding.object.kind,
            frames.empty() ? std::string() : Cat(" at ", TextOf(frames.front())), "\n");
   }
@@ -258,7 +259,7 @@ int Suppress(const std::vector<std::string>& files, const std::string& out) {
   for (const SetFinding& one : set.findings) {
     const Finding& finding = one.finding;
     if (!finding.suppressed_by.empty() || finding.severity == Severity::kNote) continue;
-    const std::string pattern = PatternFor(set.stacks.Get(CreatedStackOf(finding)));
+    const std::string pattern = PatternFor(set.stacks.Get(MatchedStackOf(finding)));
     if (pattern.empty()) {
       ++nameless;
       continue;

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "report/cat.h"
+#include "report/modules.h"
 #include "report/text_writer.h"
 
 namespace rdmacheck {
@@ -13,7 +14,7 @@ namespace {
 
 // "libfoo.so" of "/usr/lib/libfoo.so.1.2": a package's update is no new bug.
 std::string ModuleName(std::string_view path) {
-  path = path.substr(path.rfind('/') + 1);
+  path = LastPart(path);
   const size_t so = path.find(".so.");
   return std::string(so == std::string_view::npos ? path : path.substr(0, so + 3));
 }
@@ -67,10 +68,10 @@ std::string LikenessOf(const std::vector<Frame>& frames) {
 
 std::string LikenessOf(const ReportSet& set, const Finding& finding) {
   std::string text = Cat(InfoOf(finding.rule).id, " ", finding.has_object ? finding.object.kind : "", "\n",
-                         LikenessOf(set.stacks.Get(CreatedStackOf(finding))));
+                         LikenessOf(set.stacks.Get(MatchedStackOf(finding))));
   // Of what was done wrong somewhere else than at the creation, the place of that belongs to it.
   const StackId here = StackOf(finding, StackRole::kHere);
-  if (here != kNoStack && here != CreatedStackOf(finding)) Append(&text, "here\n", LikenessOf(set.stacks.Get(here)));
+  if (here != kNoStack && here != MatchedStackOf(finding)) Append(&text, "here\n", LikenessOf(set.stacks.Get(here)));
   return text;
 }
 

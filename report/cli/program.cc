@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "report/cat.h"
+#include "report/modules.h"
 
 namespace rdmacheck {
 namespace {
@@ -24,8 +25,6 @@ constexpr Elf64_Half kMachine = EM_AARCH64;
 #else
 constexpr Elf64_Half kMachine = EM_NONE;  // not compared
 #endif
-
-std::string_view LastPart(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 bool IsProgramFile(const std::string& path) {
   struct stat info {};

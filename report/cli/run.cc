@@ -26,6 +26,7 @@
 #include "report/cli/terminal.h"
 #include "report/errno_name.h"
 #include "report/forms/form.h"
+#include "report/modules.h"
 #include "report/reader/report_reader.h"
 #include "report/suppressions.h"
 
@@ -253,10 +254,6 @@ void Collect(const Folder& folder, const ChildEnd& child, Outcome* out) {
   }
 }
 
-std::string Counted(uint64_t count, std::string_view one, std::string_view many) {
-  return Cat(count, " ", count == 1 ? one : many);
-}
-
 void SayOutcome(const Outcome& outcome) {
   if (outcome.with_verbs == 0) {
     Say(outcome.processes == 0 ? std::string("nothing was checked: the library was loaded into no process")
@@ -271,8 +268,7 @@ void SayOutcome(const Outcome& outcome) {
   for (const SetProcess& process : outcome.set.processes) {
     if (process.ended_by.empty()) continue;
     if (++named > kMostNamed) continue;
-    const std::string_view exe = process.process.exe;
-    const std::string who = Cat("process ", process.process.pid, " (", exe.substr(exe.rfind('/') + 1), ")");
+    const std::string who = Cat("process ", process.process.pid, " (", LastPart(process.process.exe), ")");
     if (process.ended_by == "still running") {
       Say(Cat(who, " is still running: what it leaves is not in this result"));
     } else {

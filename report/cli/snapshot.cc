@@ -85,13 +85,7 @@ Pattern PatternOf(const Target& target, int pid, const Options& options) {
     const std::string exe = target.Link("exe");
     PathValues values = CurrentPathValues();
     values.program = exe.substr(exe.rfind('/') + 1);
-    values.rank.clear();
-    for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
-      const char* rank = target.Variable(name);
-      if (rank == nullptr || rank[0] == '\0') continue;
-      values.rank = rank;
-      break;
-    }
+    values.rank = RankOf([&target](const char* name) { return target.Variable(name); });
     path = ExpandPath(options.json_path, values, pid, nullptr);
   }
   const std::string seen = target.Seen(path);

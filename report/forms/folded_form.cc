@@ -9,6 +9,7 @@
 #include "report/cat.h"
 #include "report/forms/form.h"
 #include "report/forms/places.h"
+#include "report/modules.h"
 #include "report/text_writer.h"
 
 namespace rdmacheck {

@@ -19,6 +19,7 @@
 #include "report/forms/form.h"
 #include "report/forms/places.h"
 #include "report/forms/source_lines.h"
+#include "report/modules.h"
 #include "report/text_writer.h"
 
 namespace rdmacheck {

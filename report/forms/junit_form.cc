@@ -12,6 +12,7 @@
 #include "report/forms/form.h"
 #include "report/forms/places.h"
 #include "report/forms/xml_text.h"
+#include "report/modules.h"
 #include "report/text_writer.h"
 
 namespace rdmacheck {

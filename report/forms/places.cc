@@ -10,22 +10,20 @@
 #include <utility>
 
 #include "report/cat.h"
+#include "report/modules.h"
 #include "report/text_writer.h"
 
 namespace rdmacheck {
 namespace {
 
-bool StartsWith(std::string_view text, std::string_view start) { return text.substr(0, start.size()) == start; }
-
 bool IsSystemModule(std::string_view path) {
+  if (IsOfRdmaCore(path)) return true;
   const std::string_view name = LastPart(path);
-  for (const std::string_view one : {"libibverbs.so", "librdmacm.so", "libmlx5.so", "libmlx4.so", "libefa.so",
-                                     "libhns.so", "libmana.so", "libibumad.so", "librdmacheck.so", "libc.so", "libc-2",
-                                     "libpthread", "ld-linux", "libstdc++.so", "libgcc_s.so"}) {
-    if (StartsWith(name, one)) return true;
+  for (const std::string_view one : {"librdmacheck.so", "libc.so", "libc-2", "libpthread", "ld-linux", "libstdc++.so",
+                                     "libgcc_s.so"}) {
+    if (name.substr(0, one.size()) == one) return true;
   }
-  // libibverbs' providers are plug-ins: libmlx5-rdmav34.so.
-  return name.find("-rdmav") != std::string_view::npos;
+  return false;
 }
 
 constexpr uint64_t kFnvStart = 14695981039346656037u;
@@ -35,23 +33,12 @@ uint64_t Mix(uint64_t hash, std::string_view text) {
   return (hash ^ 0xFF) * 1099511628211u;  // so that "ab","c" is not "a","bc"
 }
 
-bool IsLeak(const Finding& finding) {
-  switch (finding.rule) {
-    case Rule::kLeakAtClose:
-    case Rule::kOpenAtExit:
-    case Rule::kDeviceListLeak:
-    case Rule::kCmIdLeak:
-    case Rule::kCmChannelLeak:
-    case Rule::kAliveAfterDeviceLoss:
-      return true;
-    default:
-      return false;
-  }
+// Findings about objects that are still there: where they were created says more than where that was found.
+bool IsAboutWhatIsLeft(const Finding& finding) {
+  return IsLeak(finding.rule) || finding.rule == Rule::kAliveAfterDeviceLoss;
 }
 
 }  // namespace
-
-std::string_view LastPart(std::string_view path) { return path.substr(path.find_last_of('/') + 1); }
 
 std::string NameOf(const Frame& frame) {
   if (!frame.function.empty()) return frame.function;
@@ -67,7 +54,7 @@ const Frame* FirstPlace(const std::vector<Frame>& frames) {
 
 StackId MainStack(const ReportSet& set, const Finding& finding) {
   using Roles = std::array<StackRole, 6>;
-  const Roles roles = IsLeak(finding) ? Roles{StackRole::kCreated,   StackRole::kHere,       StackRole::kClosed,
+  const Roles roles = IsAboutWhatIsLeft(finding) ? Roles{StackRole::kCreated,   StackRole::kHere,       StackRole::kClosed,
                                               StackRole::kDestroyed, StackRole::kEventTaken, StackRole::kOtherThread}
                                       : Roles{StackRole::kHere,    StackRole::kClosed,     StackRole::kDestroyed,
                                               StackRole::kCreated, StackRole::kEventTaken, StackRole::kOtherThread};
@@ -182,7 +169,7 @@ std::vector<Lifetime> LifetimesOf(const ReportSet& set) {
   for (const SetFinding& one : set.findings) {
     if (one.processes.empty() || !one.finding.has_object) continue;
     // A leak's object lives on; of other rules' objects the end is known only where `destroyed` has it.
-    if (IsLeak(one.finding)) add(one.processes.ranges().front().first, one.finding.object, one.finding.time, nullptr);
+    if (IsAboutWhatIsLeft(one.finding)) add(one.processes.ranges().front().first, one.finding.object, one.finding.time, nullptr);
   }
   std::stable_sort(all.begin(), all.end(), [](const Lifetime& a, const Lifetime& b) {
     return a.process != b.process ? a.process < b.process : a.begin < b.begin;

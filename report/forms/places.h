@@ -13,8 +13,6 @@
 
 namespace rdmacheck {
 
-std::string_view LastPart(std::string_view path);  // what stands behind the last slash
-
 // "make_qp", or "libvendor.so+0x4711" where no name is known.
 std::string NameOf(const Frame& frame);
 

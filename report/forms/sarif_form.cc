@@ -11,6 +11,7 @@
 #include "report/forms/assets.h"
 #include "report/forms/form.h"
 #include "report/forms/places.h"
+#include "report/modules.h"
 #include "report/text_writer.h"
 
 namespace rdmacheck {

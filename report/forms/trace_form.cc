@@ -14,6 +14,7 @@
 #include "report/errno_name.h"
 #include "report/forms/form.h"
 #include "report/forms/places.h"
+#include "report/modules.h"
 #include "report/text_writer.h"
 
 namespace rdmacheck {

@@ -270,25 +270,17 @@ std::string_view JsonPull::NumberToken(bool* whole) {
   return text_.substr(begin, at - begin);
 }
 
-void JsonPull::Uint(uint64_t* out) {
+template <class T>
+void JsonPull::Whole(T* out, const char* wanted) {
   bool whole = false;
   const std::string_view token = NumberToken(&whole);
   if (!ok()) return;
   const std::from_chars_result end = std::from_chars(token.data(), token.data() + token.size(), *out);
-  if (!whole || end.ec != std::errc() || end.ptr != token.data() + token.size()) {
-    Fail("expected a whole number from 0 to 2^64-1", pos_ - token.size());
-  }
+  if (!whole || end.ec != std::errc() || end.ptr != token.data() + token.size()) Fail(wanted, pos_ - token.size());
 }
 
-void JsonPull::Int(int64_t* out) {
-  bool whole = false;
-  const std::string_view token = NumberToken(&whole);
-  if (!ok()) return;
-  const std::from_chars_result end = std::from_chars(token.data(), token.data() + token.size(), *out);
-  if (!whole || end.ec != std::errc() || end.ptr != token.data() + token.size()) {
-    Fail("expected a whole number of 64 bits", pos_ - token.size());
-  }
-}
+void JsonPull::Uint(uint64_t* out) { Whole(out, "expected a whole number from 0 to 2^64-1"); }
+void JsonPull::Int(int64_t* out) { Whole(out, "expected a whole number of 64 bits"); }
 
 void JsonPull::Double(double* out) {
   bool whole = false;

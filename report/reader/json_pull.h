@@ -73,6 +73,8 @@ class JsonPull {
   bool Comma(char bracket);
   void Expect(char c);
   std::string_view NumberToken(bool* whole);
+  template <class T>
+  void Whole(T* out, const char* wanted);
   bool Word(std::string_view word);
   void Escape(std::string* out);
   void Rune(std::string* out);

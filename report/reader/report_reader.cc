@@ -551,15 +551,25 @@ std::string KeyOf(const Finding& finding) {
 
 std::string KeyOf(const AliveGroup& group) { return Cat(group.kind, " ", group.stack); }
 
+class Occurrences {
+ public:
+  // The key of one that is the n-th with it.
+  std::string Next(std::string key) {
+    const int n = times_[key]++;
+    if (n > 0) Append(&key, " again ", n);
+    return key;
+  }
+
+ private:
+  std::unordered_map<std::string, int> times_;
+};
+
 }  // namespace
 
 void SetBuilder::AddFindings(std::vector<SetFinding> findings, uint32_t shift) {
-  std::unordered_map<std::string, int> times;
+  Occurrences occurrences;
   for (SetFinding& one : findings) {
-    std::string key = KeyOf(one.finding);
-    const int n = times[key]++;
-    if (n > 0) Append(&key, " again ", n);
-    const auto [it, added] = findings_.emplace(std::move(key), set_.findings.size());
+    const auto [it, added] = findings_.emplace(occurrences.Next(KeyOf(one.finding)), set_.findings.size());
     if (added) {
       SetFinding& here = set_.findings.emplace_back();
       here.finding = std::move(one.finding);
@@ -577,12 +587,9 @@ void SetBuilder::AddFindings(std::vector<SetFinding> findings, uint32_t shift) {
 }
 
 void SetBuilder::AddAlive(std::vector<SetAlive> alive, uint32_t shift) {
-  std::unordered_map<std::string, int> times;
+  Occurrences occurrences;
   for (SetAlive& one : alive) {
-    std::string key = KeyOf(one.group);
-    const int n = times[key]++;
-    if (n > 0) Append(&key, " again ", n);
-    const auto [it, added] = alive_.emplace(std::move(key), set_.alive.size());
+    const auto [it, added] = alive_.emplace(occurrences.Next(KeyOf(one.group)), set_.alive.size());
     if (added) {
       SetAlive& here = set_.alive.emplace_back();
       here.group = std::move(one.group);

@@ -165,18 +165,4 @@ std::string RanksInWords(const ReportSet& set, const IndexSet& processes) {
   return text;
 }
 
-StackId StackOf(const Finding& finding, StackRole role) {
-  for (const StackRef& stack : finding.stacks) {
-    if (stack.role == role) return stack.id;
-  }
-  return kNoStack;
-}
-
-StackId CreatedStackOf(const Finding& finding) {
-  const StackId created = StackOf(finding, StackRole::kCreated);
-  if (created != kNoStack) return created;
-  if (finding.has_object && finding.object.created != kNoStack) return finding.object.created;
-  return finding.stacks.empty() ? kNoStack : finding.stacks.front().id;
-}
-
 }  // namespace rdmacheck

@@ -97,8 +97,4 @@ Summary TotalsOf(const ReportSet& set);
 // "ranks 0-511,700" where the processes have ranks, else "processes 4711,4712"; long lists end in "and N more".
 std::string RanksInWords(const ReportSet& set, const IndexSet& processes);
 
-// The stack that says where the object came from: `created`, else the first there is.
-StackId CreatedStackOf(const Finding& finding);
-StackId StackOf(const Finding& finding, StackRole role);
-
 }  // namespace rdmacheck
