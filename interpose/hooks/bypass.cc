@@ -50,20 +50,11 @@ struct Range {
   uintptr_t begin, end;
 };
 
-constexpr Library kLibraries[] = {Library::kIbverbs, Library::kMlx5, Library::kMlx4,
-                                  Library::kEfa,     Library::kHns,  Library::kRdmacm};
-
-bool IsFileOf(Library library, const dl_phdr_info* info) {
-  char base[128];
-  CopyLoaderBaseName(info->dlpi_name, base, sizeof(base));
-  return strncmp(base, SonameOf(library), strlen(SonameOf(library))) == 0;
-}
-
 // Both visitors read what they need of a file while dl_iterate_phdr holds the loader's lock: a moment later another
 // thread may have unmapped it by dlclose().
 int CollectRanges(dl_phdr_info* info, size_t, void* data) {
   for (Library library : kLibraries) {
-    if (!IsFileOf(library, info)) continue;
+    if (!IsFileOf(library, info->dlpi_name)) continue;
     for (int i = 0; i < info->dlpi_phnum; ++i) {
       const ElfW(Phdr)& segment = info->dlpi_phdr[i];
       const uintptr_t begin = info->dlpi_addr + segment.p_vaddr;
@@ -127,7 +118,7 @@ int ScanFile(dl_phdr_info* info, size_t, void* data) {
   Scan* scan = static_cast<Scan*>(data);
   // The real libraries hold their own functions' addresses.
   for (Library library : kLibraries) {
-    if (IsFileOf(library, info)) return 0;
+    if (IsFileOf(library, info->dlpi_name)) return 0;
   }
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     if (info->dlpi_phdr[i].p_type != PT_DYNAMIC) continue;

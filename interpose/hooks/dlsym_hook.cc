@@ -64,10 +64,9 @@ void* rdmacheck_redirect(void* handle, const char* name, const char* version, vo
   void* known = nullptr;
   if (!row->real->in_library.compare_exchange_strong(known, real) && known != real) {
     if (rdmacheck::Runtime* const runtime = rdmacheck::Runtime::GetIfPossible()) {
-      rdmacheck::Guarded(*runtime, true, [&] {
+      rdmacheck::Guarded(*runtime, [&] {
         runtime->Unwatched("a second copy of " + std::string(rdmacheck::SonameOf(row->library)) +
                            ", whose functions are fetched by dlsym");
-        return true;
       });
     }
     return real;

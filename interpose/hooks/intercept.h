@@ -89,9 +89,8 @@ R Intercept(R (*real)(A...), void* caller, A... a) {
     }
     const int saved = errno;
     OurScope ours(frame);
-    Guarded(*runtime, true, [&] {
+    Guarded(*runtime, [&] {
       Effect::After(call, state, args, nullptr);
-      return true;
     });
     errno = saved;
   } else {
@@ -102,9 +101,8 @@ R Intercept(R (*real)(A...), void* caller, A... a) {
     }
     const int saved = errno;
     OurScope ours(frame);
-    Guarded(*runtime, true, [&] {
+    Guarded(*runtime, [&] {
       Effect::After(call, state, args, result);
-      return true;
     });
     errno = saved;
     return result;

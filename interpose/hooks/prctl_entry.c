@@ -7,7 +7,6 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <linux/seccomp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>

@@ -8,13 +8,14 @@
 
 #include "interpose/hooks/disassoc.h"
 #include "interpose/ledger/loader_name.h"
+#include "interpose/runtime/guard.h"
 #include "interpose/runtime/runtime.h"
 
 namespace rdmacheck {
 namespace {
 
 struct Search {
-  const char* soname;
+  Library library;
   const void* address;
   char path[4096];
   bool inside;
@@ -22,8 +23,7 @@ struct Search {
 
 int Visit(dl_phdr_info* info, size_t, void* data) {
   Search* search = static_cast<Search*>(data);
-  char base[128];
-  if (strncmp(CopyLoaderBaseName(info->dlpi_name, base, sizeof(base)), search->soname, strlen(search->soname)) != 0) return 0;
+  if (!IsFileOf(search->library, info->dlpi_name)) return 0;
   if (search->path[0] == '\0') {
     CopyLoaderName(info->dlpi_name, search->path, sizeof(search->path));
   }
@@ -36,9 +36,8 @@ int Visit(dl_phdr_info* info, size_t, void* data) {
   return 0;
 }
 
-// Loaded files are known by the head of their name: libmlx5.so.1 is a link to libmlx5.so.1.24.44.0.
 Search LookFor(Library library, const void* address) {
-  Search search{SonameOf(library), address, {}, false};
+  Search search{library, address, {}, false};
   dl_iterate_phdr(&Visit, &search);
   return search;
 }
@@ -55,6 +54,11 @@ const char* SonameOf(Library library) {
     case Library::kRdmacm: return "librdmacm.so.1";
   }
   return "";
+}
+
+bool IsFileOf(Library library, const char* loader_name) {
+  char base[128];
+  return strncmp(CopyLoaderBaseName(loader_name, base, sizeof(base)), SonameOf(library), strlen(SonameOf(library))) == 0;
 }
 
 void* HandleOfLoaded(Library library) {
@@ -90,10 +94,15 @@ bool HasReal(Library library, const char* name, const char* version) { return Fi
 void* FindReal(Library library, const char* name, const char* version) {
   void* real = Find(library, name, version);
   if (real == nullptr) {
-    Runtime::Get().TellOnce(std::string(name) + "@" + version + " was called, but " +
-                            (PathOfLoaded(library).empty() ? std::string(SonameOf(library)) + " is not in the process"
-                                                           : PathOfLoaded(library) + " has no such function") +
-                            "; the call answers EOPNOTSUPP");
+    Runtime* const runtime = Runtime::GetIfPossible();
+    if (runtime == nullptr) return nullptr;
+    Guarded(*runtime, [&] {
+      const std::string path = PathOfLoaded(library);
+      runtime->TellOnce(std::string(name) + "@" + version + " was called, but " +
+                        (path.empty() ? std::string(SonameOf(library)) + " is not in the process"
+                                      : path + " has no such function") +
+                        "; the call answers EOPNOTSUPP");
+    });
   }
   return real;
 }

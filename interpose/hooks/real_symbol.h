@@ -12,6 +12,11 @@ namespace rdmacheck {
 // The libraries whose functions are watched.
 enum class Library : uint8_t { kIbverbs, kMlx5, kMlx4, kEfa, kHns, kRdmacm };
 const char* SonameOf(Library library);
+inline constexpr Library kLibraries[] = {Library::kIbverbs, Library::kMlx5, Library::kMlx4,
+                                         Library::kEfa,     Library::kHns,  Library::kRdmacm};
+// Is this a loaded file of the library, by the name that the loader has for it? Known by the head of its last part:
+// libmlx5.so.1 is a link to libmlx5.so.1.24.44.0.
+bool IsFileOf(Library library, const char* loader_name);
 
 // A handle of the library if it is in the process, however it came in (also by an RTLD_LOCAL dlopen); null otherwise.
 // Never loads it.

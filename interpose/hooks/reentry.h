@@ -9,9 +9,9 @@
 
 #include <cstdint>
 
-namespace rdmacheck {
+#include "interpose/ledger/threads.h"
 
-struct ThreadRecord;
+namespace rdmacheck {
 
 // Frames of this thread, 0 for none.
 struct Marks {
@@ -63,12 +63,8 @@ class PutAside {
   PutAside& operator=(const PutAside&) = delete;
 
  private:
-  ThreadRecord* thread_ = nullptr;
-  uint8_t activity_ = 0, kind_ = 0;
-  const char* verb_ = nullptr;
-  uintptr_t object_ = 0;
-  uint32_t serial_ = 0, stack_ = 0;
-  uint64_t begin_ = 0;
+  ThreadRecord* thread_ = nullptr;  // null: nothing was put aside
+  ThreadState before_;
 };
 
 }  // namespace rdmacheck

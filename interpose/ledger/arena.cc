@@ -235,10 +235,6 @@ bool ArenaPrefill(size_t bytes) {
   if (bytes <= static_cast<size_t>(bump_end - bump)) return true;
   auto* fresh = static_cast<char*>(Map(bytes));
   if (fresh == nullptr) return false;
-  if (bump == nullptr) {
-    // No reserve then: it comes with the first memory, and this is that.
-    reserve = reserve_end = nullptr;
-  }
   // What is left of the old stretch is small and stays unused.
   bump = fresh;
   bump_end = fresh + bytes;

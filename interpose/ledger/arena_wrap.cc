@@ -3,7 +3,7 @@
 // library within itself, and the program's, do not.
 //
 // operator new throws where memory is out; who can do without asks by std::nothrow, and the rest is caught where a verb
-// comes in (judge/guard.h).
+// comes in (runtime/guard.h).
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>

@@ -13,8 +13,8 @@
 #include "report/frugal.h"
 #include "report/process_id.h"
 
-// Since glibc 2.35; weak, so that the library also starts on an older one. The struct as <dlfcn.h> has it there.
 extern "C" {
+// Since glibc 2.35; weak, so that the library also starts on an older one. The struct as <dlfcn.h> has it there.
 struct RdmacheckFoundObject {
   unsigned long long flags;
   void* map_start;
@@ -24,6 +24,9 @@ struct RdmacheckFoundObject {
   unsigned long long reserved[7];
 };
 int rdmacheck_dl_find_object(void* address, RdmacheckFoundObject* found) __asm__("_dl_find_object") __attribute__((weak));
+// Where this file begins and ends in memory; defined by the linker.
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char _end[] __attribute__((visibility("hidden")));
 }
 
 namespace rdmacheck {
@@ -79,6 +82,10 @@ int VisitLoadedObject(uintptr_t address, int (*visit)(dl_phdr_info*, size_t, voi
 }
 
 // Mostly it is this thread's own stack above us, or a file's table of frames: these are known without a system call.
+bool IsOwnCode(uintptr_t address) {
+  return address >= reinterpret_cast<uintptr_t>(__ehdr_start) && address < reinterpret_cast<uintptr_t>(_end);
+}
+
 bool CanRead(uintptr_t address) {
   if (Frugal()) return false;
   const StackBounds& stack = BoundsOfThisThread();

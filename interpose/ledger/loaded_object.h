@@ -16,6 +16,9 @@ namespace rdmacheck {
 // 0 if the address lies in no file. What is visited stays loaded while code of it is on the caller's stack.
 int VisitLoadedObject(uintptr_t address, int (*visit)(dl_phdr_info* info, size_t size, void* data), void* data);
 
+// Does this address lie in the file that this function is part of (the preload library)?
+bool IsOwnCode(uintptr_t address);
+
 // Can this word be read? The kernel is asked. Only code without unwind information leads here, where a word may be a
 // frame pointer or anything.
 bool CanRead(uintptr_t address);

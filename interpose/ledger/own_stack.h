@@ -6,29 +6,16 @@
 
 #include <cstddef>
 #include <cstdint>
-
-namespace rdmacheck {
-
-// Calls function(argument) on a stack of ours; on the caller's where none can be had. Nothing may be thrown out of it.
-void CallOnOwnStack(void (*function)(void*), void* argument);
-
-// The same only where the caller's stack is short (stack_bounds.h).
-template <class F>
-void CallWithAmpleStack(F&& function);
-
-// Does this address lie on one of them? Its owner is then in the middle of our own code.
-bool IsOnOwnStack(uintptr_t address);
-
-void OwnStacksForkChild();
-
-}  // namespace rdmacheck
-
 #include <type_traits>
 
 #include "interpose/ledger/stack_bounds.h"
 
 namespace rdmacheck {
 
+// Calls function(argument) on a stack of ours; on the caller's where none can be had. Nothing may be thrown out of it.
+void CallOnOwnStack(void (*function)(void*), void* argument);
+
+// The same only where the caller's stack is short.
 template <class F>
 void CallWithAmpleStack(F&& function) {
   if (__builtin_expect(HasAmpleStack(), true)) {
@@ -37,5 +24,10 @@ void CallWithAmpleStack(F&& function) {
   }
   CallOnOwnStack([](void* f) { (*static_cast<std::remove_reference_t<F>*>(f))(); }, &function);
 }
+
+// Does this address lie on one of them? Its owner is then in the middle of our own code.
+bool IsOnOwnStack(uintptr_t address);
+
+void OwnStacksForkChild();
 
 }  // namespace rdmacheck

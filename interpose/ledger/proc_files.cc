@@ -111,13 +111,13 @@ int CountTasks() {
   return count;
 }
 
-size_t ReadTaskName(int32_t tid, char* name, size_t size) {
+size_t ReadTaskFile(int32_t tid, const char* file, char* text, size_t size) {
   const KeepErrno keep;
   char path[64];
-  snprintf(path, sizeof(path), "/proc/self/task/%d/comm", tid);
+  snprintf(path, sizeof(path), "/proc/self/task/%d/%s", tid, file);
   const int fd = Open(path, O_RDONLY);
   if (fd < 0) return 0;
-  const ssize_t n = Read(fd, name, size);
+  const ssize_t n = Read(fd, text, size);
   Close(fd);
   return n > 0 ? static_cast<size_t>(n) : 0;
 }

@@ -13,7 +13,8 @@ bool FindMapping(uintptr_t address, uintptr_t* low, uintptr_t* high);
 // How many threads the process has; 0 if it cannot be told.
 int CountTasks();
 
-// The name of a thread with a newline behind it, as the kernel has it. Bytes read; 0: it has exited, or cannot be asked.
-size_t ReadTaskName(int32_t tid, char* name, size_t size);
+// The beginning of one of a thread's files ("comm": its name and a newline). Bytes read; 0: the thread has exited, or cannot
+// be asked.
+size_t ReadTaskFile(int32_t tid, const char* file, char* text, size_t size);
 
 }  // namespace rdmacheck

@@ -1,9 +1,9 @@
 #include "interpose/ledger/threads.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -91,20 +91,25 @@ void EndActivity(ThreadRecord* self) {
   self->sequence.store(self->sequence.load(std::memory_order_relaxed) + 1, std::memory_order_release);
 }
 
+ThreadState StateOf(const ThreadRecord& thread) {
+  ThreadState state;
+  state.sequence = thread.sequence.load(std::memory_order_acquire);
+  state.activity = thread.activity.load(std::memory_order_seq_cst);
+  state.tid = thread.tid.load(std::memory_order_acquire);
+  state.verb = thread.verb.load(std::memory_order_acquire);
+  state.object = thread.object.load(std::memory_order_acquire);
+  state.kind = thread.kind.load(std::memory_order_acquire);
+  state.serial = thread.serial.load(std::memory_order_acquire);
+  state.stack = thread.stack.load(std::memory_order_acquire);
+  state.begin = thread.begin.load(std::memory_order_acquire);
+  return state;
+}
+
 std::vector<ThreadState> ThreadsInside() {
   std::vector<ThreadState> states;
   for (ThreadRecord* at = all_threads.load(std::memory_order_acquire); at != nullptr; at = at->next) {
-    ThreadState state;
-    state.sequence = at->sequence.load(std::memory_order_acquire);
-    state.activity = at->activity.load(std::memory_order_seq_cst);
+    const ThreadState state = StateOf(*at);
     if (state.activity == Activity::kNone) continue;
-    state.tid = at->tid.load(std::memory_order_acquire);
-    state.verb = at->verb.load(std::memory_order_acquire);
-    state.object = at->object.load(std::memory_order_acquire);
-    state.kind = at->kind.load(std::memory_order_acquire);
-    state.serial = at->serial.load(std::memory_order_acquire);
-    state.stack = at->stack.load(std::memory_order_acquire);
-    state.begin = at->begin.load(std::memory_order_acquire);
     if (at->sequence.load(std::memory_order_acquire) != state.sequence) continue;  // it moved on while we looked
     if (state.tid == 0 || !ThreadLives(state.tid)) continue;
     states.push_back(state);
@@ -139,13 +144,9 @@ bool ThreadLives(int32_t tid) {
 
 bool ThreadBlocksOn(int32_t tid, int fd) {
   if (Frugal()) return false;
-  char path[64], line[256];
-  snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", tid);
-  const int file = open(path, O_RDONLY | O_CLOEXEC);
-  if (file < 0) return false;
-  const ssize_t size = read(file, line, sizeof(line) - 1);
-  close(file);
-  if (size <= 0) return false;
+  char line[256];
+  const size_t size = ReadTaskFile(tid, "syscall", line, sizeof(line) - 1);
+  if (size == 0) return false;
   line[size] = '\0';
   long number = -1;
   unsigned long first = ~0ul;
@@ -166,7 +167,7 @@ bool HasOtherThreads() {
 std::string ThreadName(int32_t tid) {
   if (Frugal()) return std::string();
   char name[64];
-  const size_t n = ReadTaskName(tid, name, sizeof(name));
+  const size_t n = ReadTaskFile(tid, "comm", name, sizeof(name));
   return n > 1 ? std::string(name, n - 1) : std::string();
 }
 

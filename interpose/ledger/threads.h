@@ -59,6 +59,9 @@ void ForEachThread(Visit visit) {
   for (ThreadRecord* at = FirstThread(); at != nullptr; at = at->next) visit(*at);
 }
 
+// A copy of it, taken field by field: consistent in the thread itself, elsewhere only if `sequence` is still the same after.
+ThreadState StateOf(const ThreadRecord& thread);
+
 // Every thread that is inside a call of ours now; threads that have exited (even inside one) are left out.
 std::vector<ThreadState> ThreadsInside();
 // Quick: is any thread but `self` inside one of the event gets / inside a destroy?

@@ -1,6 +1,7 @@
 // The only include of <libunwind.h>.
 #include "interpose/ledger/unwind.h"
 
+#include "interpose/ledger/loaded_object.h"
 #include "interpose/ledger/proc_files.h"
 #include "interpose/ledger/stack_bounds.h"
 
@@ -193,10 +194,6 @@ size_t TakeStack(UnwindBy by, void* caller, void** pcs, size_t depth) {
   return 1;
 }
 
-// Where this library lies; defined by the linker.
-extern "C" const char __ehdr_start[] __attribute__((visibility("hidden")));
-extern "C" const char _end[] __attribute__((visibility("hidden")));
-
 Ancestor FindAncestor(uintptr_t frame, uintptr_t inner) {
   constexpr int kMostSteps = 512;
   unw_context_t context;
@@ -209,9 +206,8 @@ Ancestor FindAncestor(uintptr_t frame, uintptr_t inner) {
     const bool is_signal = unw_is_signal_frame(&cursor) > 0;
     if (unw_step(&cursor) <= 0 || unw_get_reg(&cursor, UNW_REG_SP, &high) != 0) break;
     // The frame's address may be given to another function later: only a frame of ours there is the one that is meant.
-    const bool ours = ip >= reinterpret_cast<uintptr_t>(__ehdr_start) && ip < reinterpret_cast<uintptr_t>(_end);
     // The inner hook may lie just where the outer one, long left, has been.
-    if (beyond && ours && low <= frame && frame < high) return signal ? Ancestor::kBehindSignal : Ancestor::kCaller;
+    if (beyond && IsOwnCode(ip) && low <= frame && frame < high) return signal ? Ancestor::kBehindSignal : Ancestor::kCaller;
     beyond |= low <= inner && inner < high;
     signal |= is_signal;
   }

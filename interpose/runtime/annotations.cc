@@ -68,10 +68,9 @@ int Answer(int otherwise, Ask ask) {
   Runtime* runtime = Runtime::GetIfPossible();
   if (runtime == nullptr) return otherwise;
   int result = otherwise;
-  Guarded(*runtime, true, [&] {
+  Guarded(*runtime, [&] {
     QuietScope quiet;
     result = ask(*runtime);
-    return true;
   });
   return result;
 }

@@ -21,5 +21,13 @@ bool Guarded(Runtime& runtime, bool otherwise, F&& function) {
   return RunGuarded(
       runtime, [](void* f) { return static_cast<bool>((*static_cast<std::remove_reference_t<F>*>(f))()); }, &function, otherwise);
 }
+// For one that returns nothing.
+template <class F>
+void Guarded(Runtime& runtime, F&& function) {
+  Guarded(runtime, true, [&] {
+    function();
+    return true;
+  });
+}
 
 }  // namespace rdmacheck

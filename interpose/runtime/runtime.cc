@@ -10,6 +10,7 @@
 
 #include "interpose/judge/objects.h"
 #include "interpose/ledger/clock.h"
+#include "interpose/ledger/own_stack.h"
 #include "interpose/ledger/stack_bounds.h"
 #include "interpose/runtime/run_mark.h"
 
@@ -53,11 +54,12 @@ Runtime* Runtime::GetIfPossible() {
   if (runtime != nullptr) return runtime;
   static bool hopeless = false;  // it was tried once: a program out of address space is not asked at each verb
   if (hopeless) return nullptr;
-  try {
-    runtime = new Runtime;
-  } catch (const std::bad_alloc&) {
-    runtime = nullptr;
-  }
+  CallWithAmpleStack([&runtime] {
+    try {
+      runtime = new Runtime;
+    } catch (const std::bad_alloc&) {
+    }
+  });
   if (runtime == nullptr || !runtime->ledger_.usable()) {
     hopeless = true;
     WriteOutOfMemory();

@@ -75,9 +75,8 @@ void AtExit(int status, void*) {
   Runtime* runtime = Runtime::IfMade();
   if (runtime == nullptr) return RunMarkEnded(status);
   bool change = false;
-  Guarded(*runtime, true, [&] {
+  Guarded(*runtime, [&] {
     change = ReportAtExit(*runtime, status);
-    return true;
   });
   RunMarkEnded(change ? runtime->options().exitcode : status);
   if (!change) return;
@@ -92,9 +91,8 @@ void BeforeFork() {
   if (runtime == nullptr) return;
   Call call(*runtime, "fork", Kind::kNone, __builtin_return_address(0));
   if (!HasAmpleStack()) call.PrepareStack();
-  Guarded(*runtime, true, [&] {
+  Guarded(*runtime, [&] {
     SetForkStack(call.StackId());
-    return true;
   });
   runtime->ForkPrepare();
 }
@@ -109,13 +107,12 @@ void InChild() {
   Runtime::ForkChildEarly();
   Runtime* runtime = Runtime::IfMade();
   if (runtime == nullptr) return;
-  Guarded(*runtime, true, [&] {
+  Guarded(*runtime, [&] {
     GrowthForkChild();
     EventRulesForkChild();
     CmForkChild();
     CreatesForkChild();
     runtime->ForkChild();
-    return true;
   });
   // The thread that writes snapshots is the parent's, and so are those asked for so far. What this process is asked for
   // is written when it ends.
@@ -134,9 +131,8 @@ void OnSnapshotSignal(int) {
 
 void WriteOneSnapshot() {
   if (Runtime* runtime = Runtime::GetIfPossible()) {
-    Guarded(*runtime, true, [&] {
+    Guarded(*runtime, [&] {
       runtime->reporter().WriteNextSnapshot();
-      return true;
     });
   }
   snapshots_written.fetch_add(1);
