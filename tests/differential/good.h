@@ -85,14 +85,7 @@ class Good {
   }
   ibv_srq_init_attr_ex* Pointer(ibv_srq_init_attr_ex*) {
     static ibv_srq_init_attr_ex attr;
-    attr.attr.max_wr = attr.attr.max_sge = 1;
-    // Another type would come to ibv_create_srq.
-    attr.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ;
-    attr.srq_type = IBV_SRQT_XRC;
-    attr.pd = e.Pd();
-    attr.xrcd = e.Xrcd();
-    attr.cq = e.Cq();
-    return &attr;
+    return &(attr = e.SrqAttrEx());
   }
   ibv_qp_init_attr* Pointer(ibv_qp_init_attr*) {
     static ibv_qp_init_attr attr;

@@ -138,13 +138,7 @@ RECIPE(ibv_create_srq, ibv_destroy_srq) {
   e.Release([srq] { return ibv_destroy_srq(srq); });
 }
 RECIPE(ibv_create_srq_ex, ibv_destroy_srq) {
-  ibv_srq_init_attr_ex attr = {};
-  attr.attr.max_wr = attr.attr.max_sge = 1;
-  attr.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ;
-  attr.srq_type = IBV_SRQT_XRC;
-  attr.pd = e.Pd();
-  attr.xrcd = e.Xrcd();
-  attr.cq = e.Cq();
+  ibv_srq_init_attr_ex attr = e.SrqAttrEx();
   ibv_srq* srq = e.Made(ibv_create_srq_ex(e.Context(), &attr));
   e.Release([srq] { return ibv_destroy_srq(srq); });
 }

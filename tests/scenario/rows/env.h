@@ -168,6 +168,17 @@ class Env {
     attr.cap.max_send_wr = attr.cap.max_recv_wr = attr.cap.max_send_sge = attr.cap.max_recv_sge = 1;
     return attr;
   }
+  // Of XRC: another type would come to ibv_create_srq.
+  ibv_srq_init_attr_ex SrqAttrEx() {
+    ibv_srq_init_attr_ex attr = {};
+    attr.attr.max_wr = attr.attr.max_sge = 1;
+    attr.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ;
+    attr.srq_type = IBV_SRQT_XRC;
+    attr.pd = Pd();
+    attr.xrcd = Xrcd();
+    attr.cq = Cq();
+    return attr;
+  }
   ibv_qp_init_attr_ex QpAttrEx() {
     ibv_qp_init_attr_ex attr = {};
     attr.qp_type = IBV_QPT_RC;
