@@ -15,6 +15,7 @@
 #include <atomic>
 
 #include "interpose/hooks/bypass.h"
+#include "interpose/hooks/past_sanitizer.h"
 #include "interpose/judge/event_rules.h"
 #include "interpose/ledger/arena.h"
 #include "interpose/ledger/unwind.h"
@@ -211,6 +212,7 @@ void ReadOptionsAtLoad() {
 }
 
 __attribute__((constructor)) void AtLoad() {
+  CallPastSanitizer();
   on_exit(&AtExit, nullptr);
   pthread_atfork(&BeforeFork, &InParent, &InChild);
   ReadOptionsAtLoad();

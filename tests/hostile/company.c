@@ -1,9 +1,10 @@
-// company clean|busy|leak: verbs of three threads, and memory of its own. Built plainly and with each sanitizer.
+// company clean|busy|leak|race: verbs of three threads, and memory of its own. Built plainly and with each sanitizer.
 #include <pthread.h>
 
 #include "scenario.h"
 
 static struct ibv_context* context;
+static int is_race, counter;
 
 static void* work(void* unused) {
   (void)unused;
@@ -15,6 +16,7 @@ static void* work(void* unused) {
     struct ibv_mr* mr = ibv_reg_mr(pd, buffer, sizeof(buffer), 0);
     MUST(mr != NULL);
     MUST(ibv_dereg_mr(mr) == 0);
+    if (is_race) ++counter;  // no lock
     free(own);
   }
   MUST(ibv_dealloc_pd(pd) == 0);
@@ -23,6 +25,7 @@ static void* work(void* unused) {
 
 int main(int argc, char** argv) {
   MUST(argc == 2);
+  is_race = strcmp(argv[1], "race") == 0;
   context = open_device();
   pthread_t threads[3];
   for (int i = 0; i < 3; ++i) MUST(pthread_create(&threads[i], NULL, work, NULL) == 0);

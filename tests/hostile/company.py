@@ -7,7 +7,7 @@ import subprocess
 
 import hostile
 
-SANITIZERS = {"address": "libasan.so", "undefined": "libubsan.so", "leak": "liblsan.so"}
+SANITIZERS = {"address": "libasan.so", "thread": "libtsan.so", "undefined": "libubsan.so", "leak": "liblsan.so"}
 RULES = {"clean": [], "busy": ["busy-destroy"], "leak": ["leak-at-close"]}
 
 
@@ -46,11 +46,17 @@ def main():
                 compare(f"-fsanitize={name} {mode}, library first", [program, mode], mode, env=env)
                 compare(f"-fsanitize={name} {mode}, library before the runtime", [program, mode], mode, env=env,
                         after=[runtime(library)])
-            if name == "leak":
+            if name in ("thread", "leak"):
                 compare(f"-fsanitize={name} {mode}, library first", [program, mode], mode)
             if name == "address" and mode == "clean":
                 bare = suite.run([program, mode], library=False)
                 suite.check("a clean program is clean", bare.status == 0 and bare.err == "", bare)
+
+    # The sanitizer still finds what is the program's own.
+    program = suite.program("company_thread")
+    for run in (suite.run([program, "race"], library=False), suite.run([program, "race"])):
+        races = re.findall(r"SUMMARY: ThreadSanitizer: data race .* in (\w+)", run.err)
+        suite.check("a race of the program is found", run.status == 66 and races == ["work"], run)
 
     program = suite.program("company_plain")
     for pattern in ("libjemalloc.so.2", "libtcmalloc_minimal.so.4", "libheaptrack_preload.so"):
