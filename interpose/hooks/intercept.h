@@ -42,7 +42,7 @@ template <class Effect>
 struct IsCm<Effect, std::enable_if_t<Effect::kCm>> : std::true_type {};
 
 template <class Effect>
-using ScopeOf = std::conditional_t<IsCm<Effect>::value, CmScope, VerbScope>;
+using MarkedCallOf = std::conditional_t<IsCm<Effect>::value, MarkedCall<&Marks::cm>, MarkedCall<&Marks::verb>>;
 
 // What a call that is not forwarded returns as its error: EINVAL, but for the gets, which return what the kernel would for
 // a descriptor that is closed.
@@ -68,43 +68,37 @@ R Intercept(R (*real)(A...), void* caller, A... a) {
     errno = entry_errno;
     return real(a...);
   }
+  MarkedCallOf<Effect> marked(frame);
   Call call(*runtime, Row::kName, Effect::kCreates, caller);
   if (!HasAmpleStack()) call.PrepareStack();
   const PutAside outer(call.self(), whose == Reentry::Answer::kProgramInHandler);
   call.Count();
   const std::tuple<A...> args(a...);
   typename Effect::State state{};
-  {
-    OurScope ours(frame);
-    if (!Guarded(*runtime, true, [&] { return Effect::Before(call, state, args); })) {
-      errno = entry_errno;
-      return Refuse<Effect, R>(RefusalOf<Effect>::kError);
-    }
+  if (!Guarded(*runtime, true, [&] { return Effect::Before(call, state, args); })) {
+    errno = entry_errno;
+    return Refuse<Effect, R>(RefusalOf<Effect>::kError);
   }
   errno = entry_errno;
-  if constexpr (std::is_void_v<R>) {
-    {
-      ScopeOf<Effect> scope(frame);
-      real(a...);
-    }
+  const auto finish = [&](auto result) {
     const int saved = errno;
-    OurScope ours(frame);
-    Guarded(*runtime, [&] {
-      Effect::After(call, state, args, nullptr);
-    });
-    errno = saved;
-  } else {
-    R result;
-    {
-      ScopeOf<Effect> scope(frame);
-      result = real(a...);
-    }
-    const int saved = errno;
-    OurScope ours(frame);
     Guarded(*runtime, [&] {
       Effect::After(call, state, args, result);
     });
+    call.SetReturned(Returned::kNot);
     errno = saved;
+  };
+  marked.EnterReal();
+  if constexpr (std::is_void_v<R>) {
+    real(a...);
+    marked.LeaveReal();
+    call.SetReturned(Returned::kZero);
+    finish(nullptr);
+  } else {
+    const R result = real(a...);
+    marked.LeaveReal();
+    call.SetReturned(result == R{} ? Returned::kZero : Returned::kOther);
+    finish(result);
     return result;
   }
 }

@@ -33,6 +33,7 @@ Reentry::Answer Reentry::AskStack(bool is_cm, uintptr_t frame, void* caller) {
     // libunwind may be what was interrupted, so that the stack cannot be asked here.
     if (frame < marks_.ours || IsOnOwnStack(frame) || OnAlternateStack()) return Answer::kInternal;
     marks_.ours = 0;
+    ForgetCallUnderWay();
   }
   Answer answer = Answer::kProgram;
   for (uintptr_t Marks::*mark : {&Marks::verb, &Marks::cm}) {

@@ -7,6 +7,7 @@
 // asked: is that frame among the callers, and does a signal handler stand between?
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "interpose/ledger/threads.h"
@@ -37,21 +38,36 @@ class Reentry {
   static thread_local Marks marks_ __attribute__((tls_model("initial-exec")));
 };
 
-// Sets one mark for as long as it lives. A thread that leaves sideways does not run the destructor: see above.
-template <uintptr_t Marks::*kMark>
-class MarkScope {
+// The marks of one hook. There is always one from the first to the last line of it, so that a thread that leaves sideways,
+// wherever that is, is recognised at its next call.
+template <uintptr_t Marks::*kReal>
+class MarkedCall {
  public:
-  explicit MarkScope(uintptr_t frame) : before_(Reentry::ThisThread().*kMark) { Reentry::ThisThread().*kMark = frame; }
-  ~MarkScope() { Reentry::ThisThread().*kMark = before_; }
-  MarkScope(const MarkScope&) = delete;
-  MarkScope& operator=(const MarkScope&) = delete;
+  explicit MarkedCall(uintptr_t frame) : frame_(frame), before_(Reentry::ThisThread()) { Set(&Marks::ours, frame); }
+  ~MarkedCall() {
+    Set(kReal, before_.*kReal);
+    Set(&Marks::ours, before_.ours);
+  }
+  MarkedCall(const MarkedCall&) = delete;
+  MarkedCall& operator=(const MarkedCall&) = delete;
+  void EnterReal() {
+    Set(kReal, frame_);
+    Set(&Marks::ours, before_.ours);
+  }
+  void LeaveReal() {
+    Set(&Marks::ours, frame_);
+    Set(kReal, before_.*kReal);
+  }
 
  private:
-  const uintptr_t before_;
+  // In this order for a signal handler of this thread, too.
+  static void Set(uintptr_t Marks::*mark, uintptr_t frame) {
+    Reentry::ThisThread().*mark = frame;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+  const uintptr_t frame_;
+  const Marks before_;
 };
-using OurScope = MarkScope<&Marks::ours>;
-using VerbScope = MarkScope<&Marks::verb>;
-using CmScope = MarkScope<&Marks::cm>;
 
 // A handler's own call while the thread is inside another one: what the thread was doing is put aside meanwhile, so that
 // the handler's get or destroy is judged by itself.

@@ -45,6 +45,10 @@ class Call {
   void Count() {
     if (self_ != nullptr) self_->calls.store(self_->calls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
+  // Kept where it is found if the thread leaves by a jump before all is noted (ForgetCallUnderWay).
+  void SetReturned(Returned returned) {
+    if (self_ != nullptr) self_->returned = returned;
+  }
   // Made between rdmacheck_disable() and rdmacheck_enable(): remembered, never judged.
   bool ignored() const { return self_ != nullptr && self_->disabled > 0; }
 

@@ -505,17 +505,16 @@ void EndDestroyActivity(Call& call, Slot slot) {
 void ForgetCallUnderWay() {
   ThreadRecord* self = ThisThreadIfMade();
   if (self == nullptr) return;
-  const Activity activity = self->activity.load(std::memory_order_relaxed);
-  if (activity == Activity::kNone) return;
   if (overlaps != nullptr) overlaps->others.clear();
-  if (activity == Activity::kDestroy || activity == Activity::kRelease) {
-    // Whether it was destroyed nobody knows; it may be tried again, as after a refusal.
-    Ledger& ledger = Runtime::Get().ledger();
-    const Found found = ledger.Pin(static_cast<Kind>(self->kind.load()), self->object.load());
-    if (found.standing == Standing::kDying) ledger.EndDestroy(found.slot, false, self->verb.load(), 0, self->tid.load());
-    if (found.slot != 0) ledger.Unpin(found.slot);
-    EndWatch(self, found.slot);
+  // One whose real destroy was left half-way may be tried again, as after a refusal: whether it is destroyed nobody knows.
+  Runtime& runtime = Runtime::Get();
+  const int32_t tid = self->tid.load(std::memory_order_relaxed);
+  for (const Slot slot : runtime.ledger().DyingBy(tid)) {
+    EndWatch(self, slot);
+    runtime.ledger().EndDestroy(slot, self->returned == Returned::kZero, self->verb.load(), self->stack.load(), tid);
+    self->returned = Returned::kNot;
   }
+  self->returned = Returned::kNot;
   EndActivity(self);
 }
 

@@ -235,7 +235,7 @@ Found Ledger::Look(const Shard& shard, const Key& key) const {
     found.flags = shard.At(*it).flags;
     return found;
   }
-  for (uint32_t index : shard.dying) {
+  for (const auto [index, thread] : shard.dying) {
     const Entry& entry = shard.At(index);
     if (entry.handle == key.handle && FamilyOf(entry.kind) == key.family) {
       found.standing = Standing::kDying;
@@ -347,10 +347,9 @@ Found Ledger::BeginDestroy(Kind kind, uintptr_t handle, int32_t thread) {
   if (live == shard.live.end() || (shard.At(*live).flags & kClosed) != 0) return Look(shard, key);
   const uint32_t index = *live;
   const Found found{Standing::kLive, SlotOf(IndexOf(shard), index), shard.At(index).flags};
-  shard.dying.push_back(index);
+  shard.dying.push_back({index, thread});
   shard.live.erase(live);
   shard.At(index).life.store(Life::kDying);
-  (void)thread;
   return found;
 }
 
@@ -363,7 +362,7 @@ uint32_t Ledger::EndDestroy(Slot slot, bool destroyed, const char* verb, uint32_
   {
     MutexLock lock(&shard.mutex);
     Entry& entry = shard.At(index);
-    shard.dying.erase(std::find(shard.dying.begin(), shard.dying.end(), index));
+    shard.dying.erase(std::find_if(shard.dying.begin(), shard.dying.end(), [index](const Dying& one) { return one.index == index; }));
     if (!destroyed) {
       entry.life.store(Life::kLive);
       // While the destroy was refused nobody can have been given the address; an entry there is a stale one.
@@ -389,6 +388,18 @@ uint32_t Ledger::EndDestroy(Slot slot, bool destroyed, const char* verb, uint32_
   }
   UnpinAll(parents);
   return children;
+}
+
+std::vector<Slot> Ledger::DyingBy(int32_t thread) const {
+  std::vector<Slot> slots;
+  for (uint32_t s = 0; s < kShards; ++s) {
+    const Shard& shard = shards_[s];
+    MutexLock lock(&shard.mutex);
+    for (const Dying& one : shard.dying) {
+      if (one.thread == thread) slots.push_back(SlotOf(s, one.index));
+    }
+  }
+  return slots;
 }
 
 void Ledger::Forget(Slot slot) {
@@ -592,7 +603,7 @@ void Ledger::ForkParent() {
 // calls, events and third parents of this shard are forgotten: unknown is not wrong.
 void Ledger::Repair(Shard& shard) {
   new (&shard.live) decltype(shard.live)(0, SlotHash{&shard}, SlotEq{&shard});
-  new (&shard.dying) std::vector<uint32_t>;
+  new (&shard.dying) std::vector<Dying>;
   new (&shard.free) std::vector<uint32_t>;
   new (&shard.more_parents) decltype(shard.more_parents);
   new (&shard.failures) decltype(shard.failures);
@@ -608,7 +619,7 @@ void Ledger::Repair(Shard& shard) {
         shard.live.insert(index);
         break;
       case Life::kDying:
-        shard.dying.push_back(index);
+        shard.dying.push_back({index, 0});
         break;
       case Life::kZombie:
         break;

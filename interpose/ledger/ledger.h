@@ -65,6 +65,9 @@ class Ledger {
   // Otherwise it is live again. Returns how many children it had when it went.
   uint32_t EndDestroy(Slot slot, bool destroyed, const char* verb, uint32_t stack, int32_t thread);
 
+  // Objects whose destroy this thread has begun and not ended.
+  std::vector<Slot> DyingBy(int32_t thread) const;
+
   // Forgets a live object without calling it destroyed (its context's close took it along).
   void Forget(Slot slot);
 
@@ -167,11 +170,16 @@ class Ledger {
     uint8_t heads_[64] = {};         // position + 1 of the first in each bucket
   };
 
+  struct Dying {
+    uint32_t index;
+    int32_t thread;  // that destroys it; 0 where that is not known
+  };
+
   struct alignas(64) Shard {
     mutable Mutex mutex;
     // Indices of live entries; hashed and compared through the entries, so that an object costs 5 bytes here, not 24.
     absl::flat_hash_set<uint32_t, SlotHash, SlotEq> live ABSL_GUARDED_BY(mutex);
-    std::vector<uint32_t> dying ABSL_GUARDED_BY(mutex);
+    std::vector<Dying> dying ABSL_GUARDED_BY(mutex);
     std::vector<uint32_t> free ABSL_GUARDED_BY(mutex);
     uint32_t used ABSL_GUARDED_BY(mutex) = 1;  // indices handed out; 0 is none
     absl::flat_hash_map<uint32_t, absl::InlinedVector<Slot, 4>> more_parents ABSL_GUARDED_BY(mutex);

@@ -12,6 +12,9 @@ namespace rdmacheck {
 // kRelease: of what is no verbs object (a device list, an rdma_cm id): nothing that an event could point to.
 enum class Activity : uint8_t { kNone, kGetCqEvent, kGetAsyncEvent, kGetCmEvent, kDestroy, kRelease };
 
+// Of a verb on its way through a hook: has the real one returned, and zero (or nothing)?
+enum class Returned : uint8_t { kNot, kZero, kOther };
+
 struct alignas(64) ThreadRecord {
   ThreadRecord* next = nullptr;       // never unlinked; reused once its thread has exited
   std::atomic<int32_t> tid{0};        // 0: free for reuse
@@ -29,6 +32,7 @@ struct alignas(64) ThreadRecord {
   // Only the thread itself reads and writes these.
   class StackMemo* memo = nullptr;    // stacks it takes often; stays with the record
   uint32_t disabled = 0;              // rdmacheck_disable() depth
+  Returned returned = Returned::kNot; // of the call in progress
   std::atomic<uint64_t> calls{0};     // watched calls; of all threads that had this record. Only the thread writes it
 };
 
