@@ -11,7 +11,8 @@ import re
 import subprocess
 import sys
 
-AREAS = {"build", "ci", "docs", "scripts", "tests", "interpose", "hooks", "judge", "ledger", "rdmacm", "runtime", "verbs",
+AREAS = {"build", "ci", "docs", "scripts", "tests", "interpose", "base", "checker", "effects", "fault", "hooks", "judge", "ledger",
+         "libraries", "options", "process", "rdmacm", "runtime", "stacks", "verbs",
          "report", "cli", "forms"}
 LONGEST = 64
 

@@ -15,7 +15,7 @@ import subprocess
 import sys
 
 PROJECT = pathlib.Path(__file__).resolve().parent.parent
-TABLES = ["interpose/verbs/verbs.def", "interpose/verbs/direct_verbs.def", "interpose/rdmacm/rdmacm.def"]
+TABLES = ["interpose/effects/verbs.def", "interpose/effects/direct_verbs.def", "interpose/effects/rdmacm.def"]
 LIBRARIES = {"kIbverbs": "libibverbs", "kRdmacm": "librdmacm", "kMlx5": "libmlx5", "kMlx4": "libmlx4", "kEfa": "libefa",
              "kHns": "libhns"}
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes docs/options.md from interpose/runtime/options.def.
+"""Writes docs/options.md from interpose/options/options.def.
 
 gen_option_docs.py           writes the page
 gen_option_docs.py --check   exit 1 if the page is not what would be written
@@ -9,7 +9,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-TABLE = ROOT / "interpose" / "runtime" / "options.def"
+TABLE = ROOT / "interpose" / "options" / "options.def"
 PAGE = ROOT / "docs" / "options.md"
 
 ROW = re.compile(r'^RDMACHECK_OPTION\((?P<type>[\w:]+), (?P<name>\w+), (?P<default>.+?), "(?P<help>(?:[^"\\]|\\.)*)"\)$')
@@ -17,7 +17,7 @@ ROW = re.compile(r'^RDMACHECK_OPTION\((?P<type>[\w:]+), (?P<name>\w+), (?P<defau
 INTRO = """\
 # Options
 
-<!-- Written by scripts/gen_option_docs.py from interpose/runtime/options.def: change that and run the script. -->
+<!-- Written by scripts/gen_option_docs.py from interpose/options/options.def: change that and run the script. -->
 
 All options stand in one environment variable:
 

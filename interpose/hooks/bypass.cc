@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "interpose/hooks/plt_rows.h"
-#include "interpose/ledger/loader_name.h"
+#include "interpose/libraries/loader_name.h"
 
 namespace rdmacheck {
 namespace {
@@ -34,7 +34,7 @@ const Watched* FindWatched(const char* name) {
   static constexpr Watched kWatched[] = {
 #define PLT_VERB(library, version, symbol, argc, ...) {#symbol, Library::library},
 #define SLOT_VERB(symbol, slot, ...)
-#include "interpose/verbs/all_verbs.def"
+#include "interpose/effects/all_verbs.def"
 #undef PLT_VERB
 #undef SLOT_VERB
   };

@@ -5,8 +5,6 @@
 #include <cstring>
 
 #include "interpose/hooks/plt_rows.h"
-#include "interpose/runtime/guard.h"
-#include "interpose/runtime/runtime.h"
 
 namespace rdmacheck {
 namespace {
@@ -28,7 +26,7 @@ const NamedRow* FindRow(const char* name) {
   static const NamedRow kRows[] = {
 #define PLT_VERB(library, version, symbol, argc, ...) Name<Row_##symbol>(),
 #define SLOT_VERB(symbol, slot, ...)
-#include "interpose/verbs/all_verbs.def"
+#include "interpose/effects/all_verbs.def"
 #undef PLT_VERB
 #undef SLOT_VERB
   };
@@ -46,7 +44,7 @@ extern "C" {
 int rdmacheck_is_missing(const char* name, const char* version) {
   const rdmacheck::NamedRow* row = rdmacheck::FindRow(name);
   if (row == nullptr || (version != nullptr && strcmp(version, row->version) != 0)) return 0;
-  return rdmacheck::HasReal(row->library, row->name, row->version) ? 0 : 1;
+  return rdmacheck::FindReal(row->library, row->name, row->version) != nullptr ? 0 : 1;
 }
 
 void* rdmacheck_redirect(void* handle, const char* name, const char* version, void* real) {
@@ -63,16 +61,16 @@ void* rdmacheck_redirect(void* handle, const char* name, const char* version, vo
   }
   void* known = nullptr;
   if (!row->real->in_library.compare_exchange_strong(known, real) && known != real) {
-    if (rdmacheck::Runtime* const runtime = rdmacheck::Runtime::GetIfPossible()) {
-      rdmacheck::Guarded(*runtime, [&] {
-        runtime->Unwatched("a second copy of " + std::string(rdmacheck::SonameOf(row->library)) +
+    if (rdmacheck::Checker* const checker = rdmacheck::TheChecker()) {
+      rdmacheck::Guarded(*checker, [&] {
+        checker->Unwatched("a second copy of " + std::string(rdmacheck::SonameOf(row->library)) +
                            ", whose functions are fetched by dlsym");
       });
     }
     return real;
   }
-  if (rdmacheck::Runtime* const runtime = rdmacheck::Runtime::GetIfPossible()) {
-    runtime->hooks_dlsym.fetch_add(1, std::memory_order_relaxed);
+  if (rdmacheck::Checker* const checker = rdmacheck::TheChecker()) {
+    checker->hooks_dlsym.fetch_add(1, std::memory_order_relaxed);
   }
   return row->handle_hook;
 }

@@ -6,11 +6,12 @@
 #include <tuple>
 #include <type_traits>
 
+#include "interpose/base/stack_bounds.h"
+#include "interpose/checker/guard.h"
+#include "interpose/effects/effect.h"
 #include "interpose/hooks/reentry.h"
-#include "interpose/ledger/stack_bounds.h"
-#include "interpose/runtime/guard.h"
-#include "interpose/runtime/runtime.h"
-#include "interpose/verbs/effect.h"
+#include "interpose/hooks/slot_hooks.h"
+#include "interpose/hooks/the_checker.h"
 
 namespace rdmacheck {
 
@@ -55,6 +56,39 @@ struct RefusalOf<Effect, std::void_t<decltype(Effect::kRefusal)>> {
   static constexpr int kError = Effect::kRefusal;
 };
 
+template <class Effect, class = void>
+struct StepOf {
+  static constexpr bool kOpens = false, kCloses = false;
+};
+template <class Effect>
+struct StepOf<Effect, std::void_t<decltype(Effect::kContextStep)>> {
+  static constexpr bool kOpens = Effect::kContextStep == ContextStep::kOpens;
+  static constexpr bool kCloses = Effect::kContextStep == ContextStep::kCloses;
+};
+
+// The real verb. A context's pointers are watched from its open on, and are put back before it is closed.
+template <class Effect, class R, class... A>
+R CallReal(Checker& checker, R (*real)(A...), A... a) {
+  if constexpr (StepOf<Effect>::kOpens) {
+    ibv_context* context = real(a...);
+    const int saved = errno;
+    if (context != nullptr) Guarded(checker, [&] { AttachSlots(checker, context); });
+    errno = saved;
+    return context;
+  } else if constexpr (StepOf<Effect>::kCloses) {
+    ibv_context* context = std::get<0>(std::tuple<A...>(a...));
+    DetachSlots(context);
+    const R result = real(a...);
+    const int saved = errno;
+    // libibverbs never refuses a close, though its man page says it may.
+    if (result != 0) Guarded(checker, [&] { AttachSlots(checker, context); });
+    errno = saved;
+    return result;
+  } else {
+    return real(a...);
+  }
+}
+
 // No function on this path is noexcept: a thread may be cancelled inside the real verb and unwinds through here.
 template <class Row, class R, class... A>
 R Intercept(R (*real)(A...), void* caller, A... a) {
@@ -63,26 +97,26 @@ R Intercept(R (*real)(A...), void* caller, A... a) {
   const int entry_errno = errno;
   const uintptr_t frame = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
   const Reentry::Answer whose = Reentry::Ask(IsCm<Effect>::value, frame, caller);
-  Runtime* const runtime = whose == Reentry::Answer::kInternal ? nullptr : Runtime::GetIfPossible();
-  if (runtime == nullptr || (IsCm<Effect>::value && !runtime->options().track_rdmacm)) {
+  Checker* const checker = whose == Reentry::Answer::kInternal ? nullptr : TheChecker();
+  if (checker == nullptr || (IsCm<Effect>::value && !checker->options().track_rdmacm)) {
     errno = entry_errno;
     return real(a...);
   }
   MarkedCallOf<Effect> marked(frame);
-  Call call(*runtime, Row::kName, Effect::kCreates, caller);
+  Call call(*checker, Row::kName, Effect::kCreates, caller);
   if (!HasAmpleStack()) call.PrepareStack();
   const PutAside outer(call.self(), whose == Reentry::Answer::kProgramInHandler);
   call.Count();
   const std::tuple<A...> args(a...);
   typename Effect::State state{};
-  if (!Guarded(*runtime, true, [&] { return Effect::Before(call, state, args); })) {
+  if (!Guarded(*checker, true, [&] { return Effect::Before(call, state, args); })) {
     errno = entry_errno;
     return Refuse<Effect, R>(RefusalOf<Effect>::kError);
   }
   errno = entry_errno;
   const auto finish = [&](auto result) {
     const int saved = errno;
-    Guarded(*runtime, [&] {
+    Guarded(*checker, [&] {
       Effect::After(call, state, args, result);
     });
     call.SetReturned(Returned::kNot);
@@ -90,12 +124,12 @@ R Intercept(R (*real)(A...), void* caller, A... a) {
   };
   marked.EnterReal();
   if constexpr (std::is_void_v<R>) {
-    real(a...);
+    CallReal<Effect>(*checker, real, a...);
     marked.LeaveReal();
     call.SetReturned(Returned::kZero);
     finish(nullptr);
   } else {
-    const R result = real(a...);
+    const R result = CallReal<Effect>(*checker, real, a...);
     marked.LeaveReal();
     call.SetReturned(result == R{} ? Returned::kZero : Returned::kOther);
     finish(result);

@@ -1,5 +1,5 @@
 // verbs.def → exported symbols, each under the version node that the real library gives it. Binaries bound to the 1.0
-// compatibility functions do not meet them, and must not: those take other structs (design.md, D4).
+// compatibility functions do not meet them, and must not: those take other structs (docs/design.md).
 #include "interpose/hooks/plt_rows.h"
 
 namespace rdmacheck {
@@ -49,6 +49,6 @@ struct ResultOf<R (*)(A...)> {
   }                                                                                                                \
   __asm__(".symver rdmacheck_" #symbol "," #symbol "@@" version);
 #define SLOT_VERB(symbol, slot, ...)
-#include "interpose/verbs/all_verbs.def"
+#include "interpose/effects/all_verbs.def"
 #undef PLT_VERB
 #undef SLOT_VERB

@@ -3,9 +3,9 @@
 
 #include <atomic>
 
+#include "interpose/effects/cm_effect.h"
 #include "interpose/hooks/intercept.h"
-#include "interpose/hooks/real_symbol.h"
-#include "interpose/rdmacm/cm_effect.h"
+#include "interpose/libraries/real_symbol.h"
 
 namespace rdmacheck {
 
@@ -18,13 +18,20 @@ struct RealPointers {
   std::atomic<void*> in_library{nullptr};
 };
 
+// Says, once a process, that a function was called that its library does not have.
+void TellMissing(Library library, const char* name, const char* version);
+
 template <class Row>
 typename Row::Fn Next() {
   void* real = Row::real.next.load(std::memory_order_acquire);
   if (real == nullptr) {
     const int saved = errno;
     real = FindReal(Row::kLibrary, Row::kName, Row::kVersion);
-    if (real != nullptr) Row::real.next.store(real, std::memory_order_release);
+    if (real != nullptr) {
+      Row::real.next.store(real, std::memory_order_release);
+    } else {
+      TellMissing(Row::kLibrary, Row::kName, Row::kVersion);
+    }
     errno = saved;
   }
   return reinterpret_cast<typename Row::Fn>(real);
@@ -40,7 +47,7 @@ typename Row::Fn Next() {
     static inline RealPointers real;                       \
   };
 #define SLOT_VERB(symbol, slot, ...)
-#include "interpose/verbs/all_verbs.def"
+#include "interpose/effects/all_verbs.def"
 #undef PLT_VERB
 #undef SLOT_VERB
 

@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include "interpose/judge/judge.h"
-#include "interpose/ledger/loaded_object.h"
-#include "interpose/ledger/module_table.h"
-#include "interpose/ledger/own_stack.h"
-#include "interpose/ledger/unwind.h"
+#include "interpose/libraries/loaded_object.h"
+#include "interpose/stacks/module_table.h"
+#include "interpose/base/own_stack.h"
+#include "interpose/stacks/unwind.h"
 
 namespace rdmacheck {
 

@@ -3,7 +3,7 @@
 
 #include "interpose/hooks/context_table.h"
 #include "interpose/hooks/intercept.h"
-#include "interpose/runtime/runtime.h"
+#include "interpose/hooks/slot_hooks.h"
 
 namespace rdmacheck {
 namespace {
@@ -11,7 +11,7 @@ namespace {
 enum SlotIndex : size_t {
 #define PLT_VERB(library, version, symbol, argc, ...)
 #define SLOT_VERB(symbol, slot, ...) kSlot_##symbol,
-#include "interpose/verbs/verbs.def"
+#include "interpose/effects/verbs.def"
 #undef SLOT_VERB
   kSlotCount
 };
@@ -24,7 +24,7 @@ static_assert(kSlotCount <= kMaxSlots, "raise kMaxSlots");
     static constexpr auto kSlot = slot;                         \
     using Effect = __VA_ARGS__;                                 \
   };
-#include "interpose/verbs/verbs.def"
+#include "interpose/effects/verbs.def"
 #undef SLOT_VERB
 
 const ibv_context* ContextOf(const ibv_context* context) { return context; }
@@ -118,16 +118,15 @@ void (*FlowHook(size_t i))(void) {
 
 }  // namespace
 
-void AttachSlots(ibv_context* context) {
+void AttachSlots(Checker& checker, ibv_context* context) {
   ContextSlots* slots = FindOrAddContextSlots(context);
-  Runtime& runtime = Runtime::Get();
   if (slots == nullptr) {
-    runtime.Unwatched("inline verbs of a context (out of memory)");
+    checker.Unwatched("inline verbs of a context (out of memory)");
     return;
   }
   uint32_t attached = 0;
 #define SLOT_VERB(symbol, slot, ...) attached += Attach<SlotRow_##symbol>(context, slots);
-#include "interpose/verbs/verbs.def"
+#include "interpose/effects/verbs.def"
 #undef SLOT_VERB
   if (verbs_context* extended = verbs_get_ctx(context)) {
     for (size_t i = 0; i < kPlaceholders; ++i) {
@@ -138,14 +137,14 @@ void AttachSlots(ibv_context* context) {
       __atomic_store_n(slot, FlowHook(i), __ATOMIC_RELEASE);
     }
   }
-  runtime.hooks_slots.fetch_add(attached, std::memory_order_relaxed);
+  checker.hooks_slots.fetch_add(attached, std::memory_order_relaxed);
 }
 
 void DetachSlots(ibv_context* context) {
   ContextSlots* slots = FindContextSlots(context);
   if (slots == nullptr) return;
 #define SLOT_VERB(symbol, slot, ...) Detach<SlotRow_##symbol>(context, slots);
-#include "interpose/verbs/verbs.def"
+#include "interpose/effects/verbs.def"
 #undef SLOT_VERB
 #undef PLT_VERB
   if (verbs_context* extended = verbs_get_ctx(context)) {
@@ -156,11 +155,6 @@ void DetachSlots(ibv_context* context) {
       __atomic_store_n(slot, reinterpret_cast<void (*)(void)>(slots->placeholders[i].load()), __ATOMIC_RELEASE);
     }
   }
-}
-
-uint64_t InternDeviceName(const ibv_context* context) {
-  const char* name = context->device == nullptr ? "" : context->device->name;
-  return Runtime::Get().InternName(std::string(name, strnlen(name, IBV_SYSFS_NAME_MAX)));
 }
 
 }  // namespace rdmacheck

@@ -4,40 +4,40 @@
 #include "interpose/judge/faults.h"
 #include "interpose/judge/judge.h"
 #include "interpose/judge/leaks.h"
-#include "interpose/runtime/runtime.h"
+#include "interpose/checker/checker.h"
 
 namespace rdmacheck {
 
 bool BeginClose(Call& call, uintptr_t context, Destruction* destruction) {
   if (!BeginDestroy(call, Kind::kContext, context, destruction)) return false;
   if (!destruction->active) return true;
-  Runtime& runtime = call.runtime();
-  Ledger& ledger = runtime.ledger();
+  Checker& checker = call.checker();
+  Ledger& ledger = checker.ledger();
   const Slot slot = destruction->found.slot;
   if (!ledger.HasChildren(slot)) return true;
 
   const Record closed = ledger.Get(slot);
   std::vector<Record> left;
   for (Record& record : ledger.Under(slot)) {
-    if (Counts(runtime, record)) left.push_back(std::move(record));
+    if (Counts(checker, record)) left.push_back(std::move(record));
   }
   if (left.empty() || closed.Has(kInherited) || closed.Has(kIgnored) || call.ignored()) return true;
   if (closed.Has(kDeviceLost)) {
-    SayAliveAfterLoss(call.runtime(), closed, left, call.verb(), call.StackId());
+    SayAliveAfterLoss(call.checker(), closed, left, call.verb(), call.StackId());
   } else {
     std::vector<Finding> leaks =
-        LeakFindings(runtime, Rule::kLeakAtClose, Severity::kError, left, &closed, call.verb(), call.StackId());
+        LeakFindings(checker, Rule::kLeakAtClose, Severity::kError, left, &closed, call.verb(), call.StackId());
     for (Finding& leak : leaks) leak.thread = DescribeThread(call.tid());
-    runtime.reporter().Say(std::move(leaks));
-    HardenRefused(runtime, left, "its context was closed");
+    checker.reporter().Say(std::move(leaks));
+    HardenRefused(checker, left, "its context was closed");
   }
-  runtime.reporter().WriteJsonIfBehind();
+  checker.reporter().WriteJsonIfBehind();
   return true;
 }
 
 void EndClose(Call& call, Destruction* destruction, int error) {
   if (destruction->active && error == 0) {
-    Ledger& ledger = call.runtime().ledger();
+    Ledger& ledger = call.checker().ledger();
     const Slot slot = destruction->found.slot;
     if (ledger.HasChildren(slot)) {
       // They live on in the kernel (a mapped queue pins the file), but nothing can be done to them any more.

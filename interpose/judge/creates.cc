@@ -7,8 +7,8 @@
 #include "interpose/judge/faults.h"
 #include "interpose/judge/judge.h"
 #include "interpose/judge/objects.h"
-#include "interpose/ledger/clock.h"
-#include "interpose/runtime/runtime.h"
+#include "interpose/base/clock.h"
+#include "interpose/checker/checker.h"
 #include "interpose/verbs/fingerprint.h"
 #include "report/errno_name.h"
 #include "report/limits.h"
@@ -38,17 +38,17 @@ bool IsTimeToTell(const char* verb) {
 
 void SayCreateFailed(Call& call, Kind kind, int error) {
   if (!IsTimeToTell(call.verb())) return;
-  Runtime& runtime = call.runtime();
+  Checker& checker = call.checker();
   std::vector<Record> held;
   uint64_t of_kind = 0, bytes = 0;
-  for (const Record& record : runtime.ledger().All()) {
+  for (const Record& record : checker.ledger().All()) {
     if (record.life == Life::kZombie || record.Has(kInherited) || record.origin == Origin::kUnknown) continue;
     held.push_back(record);
     of_kind += record.kind == kind;
     bytes += record.kind == kind ? BytesOf(record) : 0;
   }
   uint64_t created = 0;
-  runtime.depot().ForEach([&](const StackDepot::Node& node) {
+  checker.depot().ForEach([&](const StackDepot::Node& node) {
     if (node.kind == kind) created += node.created.load(std::memory_order_relaxed);
   });
   Finding finding = FindingOf(Rule::kCreateFailed, call,
@@ -63,7 +63,7 @@ void SayCreateFailed(Call& call, Kind kind, int error) {
     line.count = group.size();
     line.stack = group[0].stack;
     for (const Record& record : group) line.bytes += BytesOf(record);
-    line.oldest = Describe(runtime, group[0]);
+    line.oldest = Describe(checker, group[0]);
     finding.groups.push_back(std::move(line));
     if (finding.groups.size() == 20) break;
   }
@@ -75,21 +75,21 @@ void SayCreateFailed(Call& call, Kind kind, int error) {
   if (!no_descriptor && kind == Kind::kMr && (error == ENOMEM || error == EAGAIN)) use = UseOfLockedMemory();
   if (!use.empty()) finding.hints.push_back(std::move(use));
   finding.bytes = bytes;
-  runtime.reporter().Say(std::move(finding));
+  checker.reporter().Say(std::move(finding));
 }
 
 // Born where we do not look: taken in without a word, so that what is made from it has a parent. The object is alive
 // (it is about to be used), so its context may be read.
 Found Adopt(Call& call, Kind kind, uintptr_t handle) {
-  Ledger& ledger = call.runtime().ledger();
+  Ledger& ledger = call.checker().ledger();
   Birth birth;
   birth.kind = kind;
   birth.handle = handle;
   birth.origin = Origin::kUnknown;
   Slot parents[1] = {0};
   if (kind == Kind::kContext) {
-    call.runtime().Unwatched("a context that was opened where rdmacheck does not look: its inline verbs are not seen");
-    call.runtime().TellOnce("a context was opened where rdmacheck does not look; its inline verbs are not watched");
+    call.checker().Unwatched("a context that was opened where rdmacheck does not look: its inline verbs are not seen");
+    call.checker().TellOnce("a context was opened where rdmacheck does not look; its inline verbs are not watched");
   } else if (const ptrdiff_t offset = ContextOffsetOf(kind); offset >= 0) {
     const uintptr_t context = *reinterpret_cast<const uintptr_t*>(handle + static_cast<uintptr_t>(offset));
     Found found = context == 0 ? Found() : ledger.Pin(Kind::kContext, context);
@@ -150,7 +150,7 @@ void EndFailedCmCreate(Call& call, Kind kind, const CmCreate& before, int error)
 
 void JudgeForkInitLate(Call& call, int error) {
   if (error != EINVAL || call.ignored()) return;
-  Runtime& runtime = call.runtime();
+  Checker& checker = call.checker();
   const FirstOfItsKind& first = first_mr.verb.load() != nullptr ? first_mr : first_queue;
   const char* const verb = first.verb.load();
   Finding finding = FindingOf(Rule::kForkInitLate, call,
@@ -166,18 +166,18 @@ void JudgeForkInitLate(Call& call, int error) {
              EpochNow() - EpochOf(first.when.load()), first.thread.load());
     finding.hints.push_back(text);
     if (first.stack.load() != 0) finding.stacks.push_back({StackRole::kCreated, first.stack.load()});
-    for (const Record& record : runtime.ledger().All()) {
+    for (const Record& record : checker.ledger().All()) {
       if (record.serial != first.serial.load() || record.life == Life::kZombie) continue;
       finding.has_object = true;
-      finding.object = Describe(runtime, record);
+      finding.object = Describe(checker, record);
     }
   }
   finding.hints.push_back("call ibv_fork_init before the first registration, or set RDMAV_FORK_SAFE=1");
-  runtime.reporter().Say(std::move(finding));
+  checker.reporter().Say(std::move(finding));
 }
 
 bool BeginCreate(Call& call, const Arguments& arguments, Pins* pins) {
-  Ledger& ledger = call.runtime().ledger();
+  Ledger& ledger = call.checker().ledger();
   for (const Argument& argument : arguments) {
     if (argument.handle != 0) continue;
     if (!argument.required) continue;
@@ -189,7 +189,7 @@ bool BeginCreate(Call& call, const Arguments& arguments, Pins* pins) {
     Found found = ledger.Pin(argument.kind, argument.handle);
     if (found.standing == Standing::kDead) {
       DeadRecord dead;
-      if (ledger.FindDead(argument.kind, argument.handle, &dead) && IsStillDead(dead)) {
+      if (ledger.FindDead(argument.kind, argument.handle, &dead) && IsStillDead(call.checker(), dead)) {
         SayDead(call, argument.kind, argument.handle, dead, Fate::kForwarded);
       } else {
         found.standing = Standing::kUnknown;
@@ -208,8 +208,8 @@ bool BeginCreate(Call& call, const Arguments& arguments, Pins* pins) {
 }
 
 void EndCreate(Call& call, Kind kind, uintptr_t handle, const Numbers& numbers, Origin origin, int error, Pins* pins) {
-  Runtime& runtime = call.runtime();
-  Ledger& ledger = runtime.ledger();
+  Checker& checker = call.checker();
+  Ledger& ledger = checker.ledger();
   ledger.ExpectCreate();
   if (handle == 0) {
     NoteFailedCreate(call, kind, error);
@@ -227,7 +227,7 @@ void EndCreate(Call& call, Kind kind, uintptr_t handle, const Numbers& numbers, 
   if (stack != nullptr) {
     stack->created.fetch_add(1, std::memory_order_relaxed);
   } else {
-    runtime.depot().CountUnplaced(kind);
+    checker.depot().CountUnplaced(kind);
   }
   Birth birth;
   birth.kind = kind;

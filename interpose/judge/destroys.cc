@@ -10,8 +10,8 @@
 #include "interpose/judge/judge.h"
 #include "interpose/judge/leaks.h"
 #include "interpose/judge/objects.h"
-#include "interpose/ledger/clock.h"
-#include "interpose/runtime/runtime.h"
+#include "interpose/base/clock.h"
+#include "interpose/checker/checker.h"
 #include "report/errno_name.h"
 
 namespace rdmacheck {
@@ -65,12 +65,12 @@ std::vector<Record> RootCausesOf(Ledger& ledger, Slot slot) {
 }
 
 // Which of the program's modules made the children: a shared PD whose users do not know of each other (field case B33).
-void AddModules(Runtime& runtime, Finding* finding, const std::vector<Record>& children) {
+void AddModules(Checker& checker, Finding* finding, const std::vector<Record>& children) {
   std::vector<std::pair<std::string, int>> modules;
   for (const Record& child : children) {
-    const StackDepot::Node* node = runtime.depot().Get(child.stack);
+    const StackDepot::Node* node = checker.depot().Get(child.stack);
     if (node == nullptr || node->depth == 0) continue;
-    std::string path = runtime.modules().Get(node->places[0].module).path;
+    std::string path = checker.modules().Get(node->places[0].module).path;
     if (const size_t slash = path.rfind('/'); slash != std::string::npos) path.erase(0, slash + 1);
     auto it = std::find_if(modules.begin(), modules.end(), [&](const auto& m) { return m.first == path; });
     if (it == modules.end()) {
@@ -87,16 +87,16 @@ void AddModules(Runtime& runtime, Finding* finding, const std::vector<Record>& c
 }
 
 // What may use the object although no child of it is tracked.
-void AddUnknowns(Runtime& runtime, Finding* finding, const Record& record) {
-  for (std::string& hint : UnexplainedHints(runtime, record.kind)) finding->hints.push_back(std::move(hint));
+void AddUnknowns(Checker& checker, Finding* finding, const Record& record) {
+  for (std::string& hint : UnexplainedHints(checker, record.kind)) finding->hints.push_back(std::move(hint));
   if (record.kind != Kind::kMr || record.parents.empty()) return;
   std::vector<Record> windows;
-  for (Record& sibling : runtime.ledger().ChildrenOf(record.parents[0])) {
+  for (Record& sibling : checker.ledger().ChildrenOf(record.parents[0])) {
     if (sibling.kind == Kind::kMw) windows.push_back(sibling);
   }
   if (windows.empty()) return;
   finding->hints.push_back(std::to_string(windows.size()) + " mw of the same pd may be bound to it");
-  AddRelated(runtime, finding, Role::kHolder, windows);
+  AddRelated(checker, finding, Role::kHolder, windows);
 }
 
 // A refused MR may have a window bound, which the kernel answers with EINVAL as well as EBUSY.
@@ -104,13 +104,13 @@ bool IsBusy(Kind kind, int error) { return error == EBUSY || (kind == Kind::kMr 
 
 // The QP is attached to groups: its own rule, and nothing else is said of this refusal.
 bool SayAttached(Call& call, const Record& record, int error) {
-  Runtime& runtime = call.runtime();
+  Checker& checker = call.checker();
   std::vector<Record> groups;
-  for (Record& child : runtime.ledger().ChildrenOf(record.slot)) {
+  for (Record& child : checker.ledger().ChildrenOf(record.slot)) {
     if (child.kind == Kind::kMcast) groups.push_back(std::move(child));
   }
   if (groups.empty()) return false;
-  const ObjectRef object = Describe(runtime, record);
+  const ObjectRef object = Describe(checker, record);
   Finding finding = FindingOf(Rule::kMcastAttached, call,
                               std::string(call.verb()) + " of " + Mention(object) + " is refused (" + ErrnoName(error) +
                                   "): it is attached to " + std::to_string(groups.size()) + " multicast group" +
@@ -121,15 +121,15 @@ bool SayAttached(Call& call, const Record& record, int error) {
   finding.has_result = true;
   finding.result = error;
   finding.stacks.push_back({StackRole::kCreated, record.stack});
-  AddRelated(runtime, &finding, Role::kChild, groups);
-  runtime.reporter().Say(std::move(finding));
+  AddRelated(checker, &finding, Role::kChild, groups);
+  checker.reporter().Say(std::move(finding));
   return true;
 }
 
 // `had_children`: when the call began. By its end another thread may have destroyed what it was refused for.
 void SayRefused(Call& call, const Record& record, int error, bool had_children) {
-  Runtime& runtime = call.runtime();
-  const bool has_children = runtime.ledger().HasChildren(record.slot);
+  Checker& checker = call.checker();
+  const bool has_children = checker.ledger().HasChildren(record.slot);
   if (record.kind == Kind::kQp && has_children && SayAttached(call, record, error)) return;
   Refusal refusal;
   refusal.verb = call.verb();
@@ -145,33 +145,33 @@ void SayRefused(Call& call, const Record& record, int error, bool had_children) 
   finding.verb = call.verb();
   finding.has_object = true;
   finding.object.kind = NameOf(record.kind);
-  finding.object.device = DeviceOf(runtime, record);
+  finding.object.device = DeviceOf(checker, record);
   if (refusal.stack != 0) finding.stacks.push_back({StackRole::kHere, refusal.stack});
   finding.stacks.push_back({StackRole::kCreated, record.stack});
-  if (runtime.reporter().CountRefusal(finding, record.serial, refusal)) return;
+  if (checker.reporter().CountRefusal(finding, record.serial, refusal)) return;
 
-  const std::vector<Record> children = RootCausesOf(runtime.ledger(), record.slot);
+  const std::vector<Record> children = RootCausesOf(checker.ledger(), record.slot);
   const std::string why = !children.empty() ? CountsOf(children) + (children.size() == 1 ? " still uses it" : " still use it")
                           : had_children    ? std::string("what used it was being destroyed meanwhile")
                                             : std::string("no tracked child explains it");
   refusal.explained = had_children || !children.empty();
   finding.time = EpochNow();
   finding.thread = DescribeThread(call.tid());
-  finding.object = Describe(runtime, record);
+  finding.object = Describe(checker, record);
   finding.object.remark.clear();
   finding.message =
       std::string(call.verb()) + " of " + Mention(finding.object) + " is refused (" + ErrnoName(error) + "): " + why;
   finding.has_result = true;
   finding.result = error;
-  AddRelated(runtime, &finding, Role::kChild, children);
-  AddModules(runtime, &finding, children);
-  if (!refusal.explained) AddUnknowns(runtime, &finding, record);
-  runtime.reporter().SayRefusal(std::move(finding), record.serial, refusal);
+  AddRelated(checker, &finding, Role::kChild, children);
+  AddModules(checker, &finding, children);
+  if (!refusal.explained) AddUnknowns(checker, &finding, record);
+  checker.reporter().SayRefusal(std::move(finding), record.serial, refusal);
 }
 
 void SayBeforeChild(Call& call, const Record& record, const std::vector<Record>& children) {
-  Runtime& runtime = call.runtime();
-  const ObjectRef object = Describe(runtime, record);
+  Checker& checker = call.checker();
+  const ObjectRef object = Describe(checker, record);
   const bool mcast = record.kind == Kind::kQp &&
                      std::any_of(children.begin(), children.end(), [](const Record& r) { return r.kind == Kind::kMcast; });
   Finding finding = FindingOf(
@@ -184,15 +184,15 @@ void SayBeforeChild(Call& call, const Record& record, const std::vector<Record>&
   finding.object = object;
   finding.object.remark.clear();
   finding.stacks.push_back({StackRole::kCreated, record.stack});
-  AddRelated(runtime, &finding, Role::kChild, children);
-  runtime.reporter().Say(std::move(finding));
+  AddRelated(checker, &finding, Role::kChild, children);
+  checker.reporter().Say(std::move(finding));
 }
 
 }  // namespace
 
 bool BeginDestroy(Call& call, Kind kind, uintptr_t handle, Destruction* destruction) {
-  Runtime& runtime = call.runtime();
-  Ledger& ledger = runtime.ledger();
+  Checker& checker = call.checker();
+  Ledger& ledger = checker.ledger();
   if (handle == 0) {
     SayNull(call, kind, NullIn::kDestroy);
     return false;
@@ -203,14 +203,14 @@ bool BeginDestroy(Call& call, Kind kind, uintptr_t handle, Destruction* destruct
       break;
     case Standing::kDead: {
       DeadRecord dead;
-      if (!ledger.FindDead(kind, handle, &dead) || !IsStillDead(dead)) break;
+      if (!ledger.FindDead(kind, handle, &dead) || !IsStillDead(call.checker(), dead)) break;
       SayDead(call, kind, handle, dead, Fate::kDestroyRefused);
-      if (!runtime.options().forward_double_destroy) return false;
+      if (!checker.options().forward_double_destroy) return false;
       break;
     }
     case Standing::kDying:
       SayDying(call, kind, found.slot);
-      if (!runtime.options().forward_double_destroy) return false;
+      if (!checker.options().forward_double_destroy) return false;
       break;
     case Standing::kLive:
       if ((found.flags & kClosed) != 0) {
@@ -234,8 +234,8 @@ bool BeginDestroy(Call& call, Kind kind, uintptr_t handle, Destruction* destruct
 void EndDestroy(Call& call, Kind kind, Destruction* destruction, int error) {
   EndDestroyActivity(call, destruction->found.slot);
   if (!destruction->active) return;
-  Runtime& runtime = call.runtime();
-  Ledger& ledger = runtime.ledger();
+  Checker& checker = call.checker();
+  Ledger& ledger = checker.ledger();
   const Slot slot = destruction->found.slot;
   if (error != 0) {
     ledger.SetFailure(slot, call.verb(), error, call.StackId());
@@ -243,7 +243,7 @@ void EndDestroy(Call& call, Kind kind, Destruction* destruction, int error) {
     const Record record = ledger.Get(slot);
     ledger.EndDestroy(slot, false, call.verb(), call.StackId(), call.tid());
     if (call.ignored() || record.Has(kIgnored)) return;
-    if (error == EIO || (IsBusy(kind, error) && HeldByLost(runtime, record))) {
+    if (error == EIO || (IsBusy(kind, error) && HeldByLost(checker, record))) {
       NoteLostDestroy(call, record, error);
     } else if (IsBusy(kind, error)) {
       SayRefused(call, record, error, destruction->had_children);
@@ -266,7 +266,7 @@ void EndDestroy(Call& call, Kind kind, Destruction* destruction, int error) {
                  children.end());
   ledger.EndDestroy(slot, true, call.verb(), call.StackId(), call.tid());
   if (was_refused) {
-    runtime.reporter().Resolve(record.serial, std::string(call.verb()) + " succeeded at a later try, by thread " +
+    checker.reporter().Resolve(record.serial, std::string(call.verb()) + " succeeded at a later try, by thread " +
                                                   std::to_string(call.tid()));
   }
   if (!children.empty() && !call.ignored() && !record.Has(kIgnored)) {

@@ -1,19 +1,19 @@
 // A device that went: its objects are a class of their own, told once a device, and never also as leaks.
 #pragma once
 
-#include "interpose/judge/call.h"
+#include "interpose/checker/call.h"
 #include "interpose/ledger/ledger.h"
 
 namespace rdmacheck {
 
 // DEVICE_FATAL was read, or the kernel answered EIO: what lives on this context lives without a device.
-void NoteDeviceLost(Runtime& runtime, Slot context);
+void NoteDeviceLost(Checker& checker, Slot context);
 // A destroy answered EIO: without RDMAV_ALLOW_DISASSOC_DESTROY the object's user memory stays for ever.
 // `error` is that, or the EBUSY of what such an object holds.
 void NoteLostDestroy(Call& call, const Record& record, int error);
-bool HeldByLost(Runtime& runtime, const Record& record);
-void SayAliveAfterLoss(Runtime& runtime, const Record& context, const std::vector<Record>& left, const std::string& verb,
+bool HeldByLost(Checker& checker, const Record& record);
+void SayAliveAfterLoss(Checker& checker, const Record& context, const std::vector<Record>& left, const std::string& verb,
                        uint32_t here);
-void SayLostAtExit(Runtime& runtime, const std::vector<Record>& left);
+void SayLostAtExit(Checker& checker, const std::vector<Record>& left);
 
 }  // namespace rdmacheck

@@ -1,7 +1,7 @@
 // What destroys have to do with events.
 #pragma once
 
-#include "interpose/judge/call.h"
+#include "interpose/checker/call.h"
 
 namespace rdmacheck {
 

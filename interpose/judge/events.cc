@@ -11,8 +11,8 @@
 #include "interpose/judge/objects.h"
 #include "interpose/judge/timeline.h"
 #include "interpose/judge/watcher.h"
-#include "interpose/ledger/clock.h"
-#include "interpose/runtime/runtime.h"
+#include "interpose/base/clock.h"
+#include "interpose/checker/checker.h"
 
 namespace rdmacheck {
 namespace {
@@ -51,20 +51,20 @@ void LookForOverlap(ThreadRecord* self, bool self_destroys) {
   }
 }
 
-std::string MentionOf(Runtime& runtime, Kind kind, uintptr_t handle) {
-  const Found found = runtime.ledger().Pin(kind, handle);
+std::string MentionOf(Checker& checker, Kind kind, uintptr_t handle) {
+  const Found found = checker.ledger().Pin(kind, handle);
   if (found.slot == 0) {
     DeadRecord dead;
-    if (runtime.ledger().FindDead(kind, handle, &dead)) return Mention(Describe(runtime, dead.object));
+    if (checker.ledger().FindDead(kind, handle, &dead)) return Mention(Describe(checker, dead.object));
     return std::string("a ") + NameOf(kind);
   }
-  const std::string text = Mention(Describe(runtime, runtime.ledger().Get(found.slot)));
-  runtime.ledger().Unpin(found.slot);
+  const std::string text = Mention(Describe(checker, checker.ledger().Get(found.slot)));
+  checker.ledger().Unpin(found.slot);
   return text;
 }
 
 void SayOverlap(Call& call, const ThreadState& self, bool self_destroys, const ThreadState& other, uint64_t now) {
-  Runtime& runtime = call.runtime();
+  Checker& checker = call.checker();
   const ThreadState& destroy = self_destroys ? self : other;
   const ThreadState& get = self_destroys ? other : self;
   {
@@ -77,41 +77,41 @@ void SayOverlap(Call& call, const ThreadState& self, bool self_destroys, const T
   const uint64_t both_since = std::max(destroy.begin, get.begin);
   char overlap[48];
   snprintf(overlap, sizeof(overlap), "%.6f s", static_cast<double>(now > both_since ? now - both_since : 0) * 1e-9);
-  const std::string destroyed = MentionOf(runtime, static_cast<Kind>(destroy.kind), destroy.object);
-  const std::string waited = MentionOf(runtime, static_cast<Kind>(get.kind), get.object);
+  const std::string destroyed = MentionOf(checker, static_cast<Kind>(destroy.kind), destroy.object);
+  const std::string waited = MentionOf(checker, static_cast<Kind>(get.kind), get.object);
   Finding finding = FindingOf(
       Rule::kEventDestroyRace, call,
       "thread " + std::to_string(get.tid) + " is inside " + get.verb + " on " + waited + " while thread " +
           std::to_string(destroy.tid) + " is inside " + destroy.verb + " of " + destroyed +
-          (runtime.disassoc_destroy() ? ", with RDMAV_ALLOW_DISASSOC_DESTROY in effect" : ""));
+          (checker.disassoc_destroy() ? ", with RDMAV_ALLOW_DISASSOC_DESTROY in effect" : ""));
   finding.hints.push_back(std::string("the two overlapped for ") + overlap + "; ibv_open_device(3) forbids it: after device "
                           "loss the destroy does not wait for the event, and the reader touches freed memory");
   finding.stacks.clear();
   if (self.stack != 0) finding.stacks.push_back({StackRole::kHere, self.stack});
   if (other.stack != 0) finding.stacks.push_back({StackRole::kOtherThread, other.stack});
   auto add = [&](Role role, Kind kind, uintptr_t handle) {
-    const Found found = runtime.ledger().Pin(kind, handle);
+    const Found found = checker.ledger().Pin(kind, handle);
     if (found.slot == 0) return;
-    const Record record = runtime.ledger().Get(found.slot);
-    finding.related.push_back({role, Describe(runtime, record)});
-    runtime.ledger().Unpin(found.slot);
+    const Record record = checker.ledger().Get(found.slot);
+    finding.related.push_back({role, Describe(checker, record)});
+    checker.ledger().Unpin(found.slot);
   };
   DeadRecord dead;
   const Kind destroyed_kind = static_cast<Kind>(destroy.kind);
-  const Found live = runtime.ledger().Pin(destroyed_kind, destroy.object);
+  const Found live = checker.ledger().Pin(destroyed_kind, destroy.object);
   Slot context = 0;
   if (live.slot != 0) {
     finding.has_object = true;
-    finding.object = Describe(runtime, runtime.ledger().Get(live.slot));
-    context = runtime.ledger().ContextOf(live.slot);
-    runtime.ledger().Unpin(live.slot);
-  } else if (runtime.ledger().FindDead(destroyed_kind, destroy.object, &dead)) {
+    finding.object = Describe(checker, checker.ledger().Get(live.slot));
+    context = checker.ledger().ContextOf(live.slot);
+    checker.ledger().Unpin(live.slot);
+  } else if (checker.ledger().FindDead(destroyed_kind, destroy.object, &dead)) {
     finding.has_object = true;
-    finding.object = DescribeDead(runtime, dead);
+    finding.object = DescribeDead(checker, dead);
   }
   add(Role::kHolder, static_cast<Kind>(get.kind), get.object);
-  finding.timeline = TimelineOf(runtime, context);
-  runtime.reporter().Say(std::move(finding));
+  finding.timeline = TimelineOf(checker, context);
+  checker.reporter().Say(std::move(finding));
 }
 
 // At the end of a get or destroy of this thread: tells what overlapped it.
@@ -130,10 +130,10 @@ void TellOverlaps(Call& call, bool self_destroys) {
 uint32_t SerialOf(Ledger& ledger, Slot slot) { return slot == 0 ? 0 : ledger.Get(slot).serial; }
 
 void BeginGet(Call& call, Activity activity, Kind kind, uintptr_t handle) {
-  Runtime& runtime = call.runtime();
+  Checker& checker = call.checker();
   ThreadRecord* self = call.self();
   if (self == nullptr) return;
-  const bool judged = runtime.judges_races();
+  const bool judged = checker.judges_races();
   // A get that brings an event needs its stack at the end anyhow; one that is destroyed under needs it before.
   BeginActivity(self, activity, call.verb(), handle, static_cast<uint8_t>(kind), 0, call.StackId(),
                 NanosOf(CLOCK_MONOTONIC));
@@ -143,7 +143,7 @@ void BeginGet(Call& call, Activity activity, Kind kind, uintptr_t handle) {
 uint64_t EndGet(Call& call) {
   ThreadRecord* self = call.self();
   if (self == nullptr) return 0;
-  if (call.runtime().judges_races()) {
+  if (call.checker().judges_races()) {
     LookForOverlap(self, false);
     TellOverlaps(call, false);
   }
@@ -185,7 +185,7 @@ bool CountIsKnown(Ledger& ledger, const Record& record, bool async) {
 // How many events more were acked than taken (negative: are owed) of each object that shares the channel (or, for
 // asynchronous events, the context) with this one: an ack that was given to the wrong one.
 void AddSwapped(Call& call, Finding* finding, const Record& record, bool async, int64_t surplus) {
-  Ledger& ledger = call.runtime().ledger();
+  Ledger& ledger = call.checker().ledger();
   std::vector<Record> others;
   if (async) {
     const Slot context = ledger.ContextOf(record.slot);
@@ -202,7 +202,7 @@ void AddSwapped(Call& call, Finding* finding, const Record& record, bool async, 
                                  : static_cast<int64_t>(events.acked) - static_cast<int64_t>(events.taken);
     if (surplus > 0 ? theirs > -surplus : theirs < -surplus) continue;
     const uint64_t count = static_cast<uint64_t>(theirs < 0 ? -theirs : theirs);
-    const ObjectRef object = Describe(call.runtime(), other);
+    const ObjectRef object = Describe(call.checker(), other);
     finding->hints.push_back(Mention(object) + " of the same " + (async ? "context" : "channel") + " has " +
                              std::to_string(count) + " event" + (count == 1 ? "" : "s") +
                              (surplus > 0 ? " unacknowledged" : " acknowledged too many") +
@@ -213,10 +213,10 @@ void AddSwapped(Call& call, Finding* finding, const Record& record, bool async, 
 }
 
 void SayOverAckedNow(Call& call, const Record& record, const EventCount& events, bool async) {
-  Runtime& runtime = call.runtime();
+  Checker& checker = call.checker();
   const uint64_t taken = async ? events.async_taken : events.taken;
   const uint64_t acked = async ? events.async_acked : events.acked;
-  const ObjectRef object = Describe(runtime, record);
+  const ObjectRef object = Describe(checker, record);
   Finding finding = FindingOf(Rule::kOverAckedEvents, call,
                               std::string(call.verb()) + " for " + Mention(object) +
                                   " acknowledges more events than were received: " + std::to_string(taken) +
@@ -227,16 +227,16 @@ void SayOverAckedNow(Call& call, const Record& record, const EventCount& events,
   finding.stacks.push_back({StackRole::kCreated, record.stack});
   AddSwapped(call, &finding, record, async, static_cast<int64_t>(acked - taken));
   finding.hints.push_back("its destroy will block forever unless as many events are received unacknowledged");
-  finding.timeline = TimelineOf(runtime, runtime.ledger().ContextOf(record.slot));
-  runtime.reporter().Say(std::move(finding));
+  finding.timeline = TimelineOf(checker, checker.ledger().ContextOf(record.slot));
+  checker.reporter().Say(std::move(finding));
 }
 
 void SayUnacked(Call& call, const Record& record, const EventCount& events, bool async) {
-  Runtime& runtime = call.runtime();
+  Checker& checker = call.checker();
   const uint64_t taken = async ? events.async_taken : events.taken;
   const uint64_t acked = async ? events.async_acked : events.acked;
   const std::string what = async ? "asynchronous" : "completion";
-  const ObjectRef object = Describe(runtime, record);
+  const ObjectRef object = Describe(checker, record);
   if (acked > taken) {
     Finding finding = FindingOf(Rule::kOverAckedEvents, call,
                                 std::string(call.verb()) + " of " + Mention(object) + " will never return: " +
@@ -245,8 +245,8 @@ void SayUnacked(Call& call, const Record& record, const EventCount& events, bool
     finding.object = object;
     finding.stacks.push_back({StackRole::kCreated, record.stack});
     AddSwapped(call, &finding, record, async, static_cast<int64_t>(acked - taken));
-    finding.timeline = TimelineOf(runtime, runtime.ledger().ContextOf(record.slot));
-    runtime.reporter().Say(std::move(finding));
+    finding.timeline = TimelineOf(checker, checker.ledger().ContextOf(record.slot));
+    checker.reporter().Say(std::move(finding));
     return;
   }
   std::vector<Taker> takers;
@@ -254,8 +254,8 @@ void SayUnacked(Call& call, const Record& record, const EventCount& events, bool
     if (taker.async == async) takers.push_back(taker);
   }
   // Then a destroy may be answered EIO, which counts as done, and nothing waits.
-  const Slot context = runtime.ledger().ContextOf(record.slot);
-  if (runtime.disassoc_destroy() && context != 0 && runtime.ledger().Get(context).Has(kDeviceLost)) return;
+  const Slot context = checker.ledger().ContextOf(record.slot);
+  if (checker.disassoc_destroy() && context != 0 && checker.ledger().Get(context).Has(kDeviceLost)) return;
   bool all_gone = true, own = false;
   const std::string holders = Holders(takers, &all_gone, &own, call.tid());
   if (!own && !all_gone) return;  // who took it may still ack it: only time will tell (blocked-destroy)
@@ -274,18 +274,18 @@ void SayUnacked(Call& call, const Record& record, const EventCount& events, bool
   for (const Taker& taker : takers) {
     if (taker.stack != 0 && finding.stacks.size() < 6) finding.stacks.push_back({StackRole::kEventTaken, taker.stack});
   }
-  finding.timeline = TimelineOf(runtime, runtime.ledger().ContextOf(record.slot));
-  runtime.reporter().Say(std::move(finding));
+  finding.timeline = TimelineOf(checker, checker.ledger().ContextOf(record.slot));
+  checker.reporter().Say(std::move(finding));
 }
 
 bool SayIfLate(Call& call, Kind kind, uintptr_t handle, bool live_owes) {
-  Runtime& runtime = call.runtime();
+  Checker& checker = call.checker();
   DeadRecord dead;
-  if (!runtime.ledger().FindDead(kind, handle, &dead)) return false;
+  if (!checker.ledger().FindDead(kind, handle, &dead)) return false;
   const EventCount& events = dead.events;
   const bool owed = events.taken > events.acked || events.async_taken > events.async_acked;
-  if (!owed || live_owes || !runtime.judges_races()) return false;
-  const ObjectRef object = DescribeDead(runtime, dead);
+  if (!owed || live_owes || !checker.judges_races()) return false;
+  const ObjectRef object = DescribeDead(checker, dead);
   Finding finding = FindingOf(Rule::kLateAck, call,
                               std::string(call.verb()) + " for " + Mention(object) +
                                   " after it was destroyed; the event was taken before. It is not forwarded");
@@ -297,13 +297,13 @@ bool SayIfLate(Call& call, Kind kind, uintptr_t handle, bool live_owes) {
     if (taker.stack != 0 && finding.stacks.size() < 6) finding.stacks.push_back({StackRole::kEventTaken, taker.stack});
   }
   finding.timeline =
-      TimelineOf(runtime, runtime.ledger().ContextOf(dead.object.parents.empty() ? 0 : dead.object.parents[0]));
-  runtime.reporter().Say(std::move(finding));
+      TimelineOf(checker, checker.ledger().ContextOf(dead.object.parents.empty() ? 0 : dead.object.parents[0]));
+  checker.reporter().Say(std::move(finding));
   return true;
 }
 
 bool BeginAck(Call& call, Kind kind, uintptr_t handle, bool async, uint64_t count) {
-  Ledger& ledger = call.runtime().ledger();
+  Ledger& ledger = call.checker().ledger();
   if (handle == 0) {
     SayNull(call, kind, NullIn::kUse);
     return true;
@@ -313,7 +313,7 @@ bool BeginAck(Call& call, Kind kind, uintptr_t handle, bool async, uint64_t coun
     if (found.standing != Standing::kDead) return true;
     if (SayIfLate(call, kind, handle, false)) return false;
     DeadRecord dead;
-    if (ledger.FindDead(kind, handle, &dead) && IsStillDead(dead)) SayDead(call, kind, handle, dead, Fate::kForwarded);
+    if (ledger.FindDead(kind, handle, &dead) && IsStillDead(call.checker(), dead)) SayDead(call, kind, handle, dead, Fate::kForwarded);
     return true;
   }
   const EventCount events = ledger.EventsOf(found.slot);
@@ -348,11 +348,11 @@ bool BeginGetCqEvent(Call& call, uintptr_t channel) {
 }
 
 void EndGetCqEvent(Call& call, uintptr_t channel, uintptr_t cq, int error) {
-  Ledger& ledger = call.runtime().ledger();
+  Ledger& ledger = call.checker().ledger();
   const uint64_t begin = EndGet(call);
   const Found on = ledger.Pin(Kind::kCompChannel, channel);
   if (error != 0) {
-    if (on.slot != 0 && error == EIO) NoteDeviceLost(call.runtime(), ledger.ContextOf(on.slot));
+    if (on.slot != 0 && error == EIO) NoteDeviceLost(call.checker(), ledger.ContextOf(on.slot));
     if (on.slot != 0) {
       if (error != EAGAIN && error != EINTR) {
         Remember(call.self(), call.verb(), Kind::kCompChannel, SerialOf(ledger, on.slot), begin, NanosOf(CLOCK_MONOTONIC),
@@ -384,14 +384,14 @@ bool BeginGetAsyncEvent(Call& call, uintptr_t context) {
 }
 
 void EndGetAsyncEvent(Call& call, uintptr_t context, Kind kind, uintptr_t handle, bool fatal, bool qp_error, int error) {
-  Ledger& ledger = call.runtime().ledger();
+  Ledger& ledger = call.checker().ledger();
   const uint64_t begin = EndGet(call);
   const Found on = ledger.Pin(Kind::kContext, context);
   if (on.slot == 0) return;
   if (error == 0) {
     const Taker taker{call.tid(), call.StackId(), NowStamp(), true};
     ledger.Taken(on.slot, true, taker);
-    if (fatal) NoteDeviceLost(call.runtime(), on.slot);
+    if (fatal) NoteDeviceLost(call.checker(), on.slot);
     const Found found = kind == Kind::kNone ? Found() : ledger.Pin(kind, handle);
     if (found.slot != 0) {
       ledger.Taken(found.slot, true, taker);
@@ -401,7 +401,7 @@ void EndGetAsyncEvent(Call& call, uintptr_t context, Kind kind, uintptr_t handle
              SerialOf(ledger, found.slot != 0 ? found.slot : on.slot), begin, NanosOf(CLOCK_MONOTONIC), 0);
     if (found.slot != 0) ledger.Unpin(found.slot);
   } else if (error != EAGAIN && error != EINTR) {
-    if (error == EIO) NoteDeviceLost(call.runtime(), on.slot);
+    if (error == EIO) NoteDeviceLost(call.checker(), on.slot);
     Remember(call.self(), call.verb(), Kind::kContext, SerialOf(ledger, on.slot), begin, NanosOf(CLOCK_MONOTONIC), error);
   }
   ledger.Unpin(on.slot);
@@ -411,7 +411,7 @@ bool BeginAckAsyncEvent(Call& call, Kind kind, uintptr_t handle) { return BeginA
 
 void BeforeDestroyOf(Call& call, Kind kind, uintptr_t, Slot slot) {
   if (kind != Kind::kCq && kind != Kind::kQp && kind != Kind::kSrq && kind != Kind::kWq) return;
-  Ledger& ledger = call.runtime().ledger();
+  Ledger& ledger = call.checker().ledger();
   const EventCount events = ledger.EventsOf(slot);
   const bool comp = events.taken != events.acked, async = events.async_taken != events.async_acked;
   if (!comp && !async) return;
@@ -434,23 +434,23 @@ bool IsInTheGetOn(const ThreadState& state, Kind kind, uintptr_t handle) {
 
 void JudgeWaiters(Call& call, Kind kind, uintptr_t handle, Slot slot) {
   if (kind != Kind::kCompChannel && kind != Kind::kContext && kind != Kind::kCmChannel) return;
-  Runtime& runtime = call.runtime();
+  Checker& checker = call.checker();
   // event-destroy-race is the more specific one; it has no word on rdma_cm's events.
-  if (runtime.judges_races() && kind != Kind::kCmChannel) return;
+  if (checker.judges_races() && kind != Kind::kCmChannel) return;
   const int32_t self = call.tid();
   std::vector<ThreadState> waiters;
   for (const ThreadState& state : ThreadsInside()) {
     if (state.tid != self && IsInTheGetOn(state, kind, handle)) waiters.push_back(state);
   }
   if (waiters.empty()) return;
-  const Record record = runtime.ledger().Get(slot);
-  if (call.ignored() || record.Has(kIgnored) || record.Has(kInherited) || !IsProgramsOwn(runtime, record)) return;
+  const Record record = checker.ledger().Get(slot);
+  if (call.ignored() || record.Has(kIgnored) || record.Has(kInherited) || !IsProgramsOwn(checker, record)) return;
   const int fd = FdOf(kind, record.numbers);
   // One that has been woken, that does not block, or that left the get by a jump is not there.
   auto elsewhere = [fd](const ThreadState& state) { return !ThreadBlocksOn(state.tid, fd); };
   waiters.erase(std::remove_if(waiters.begin(), waiters.end(), elsewhere), waiters.end());
   if (waiters.empty()) return;
-  const ObjectRef object = Describe(runtime, record);
+  const ObjectRef object = Describe(checker, record);
   const ThreadRef first = DescribeThread(waiters[0].tid);
   Finding finding = FindingOf(Rule::kDestroyedUnderWaiter, call,
                               std::string(call.verb()) + " of " + Mention(object) + " while thread " +
@@ -464,7 +464,7 @@ void JudgeWaiters(Call& call, Kind kind, uintptr_t handle, Slot slot) {
   }
   if (record.stack != 0) finding.stacks.push_back({StackRole::kCreated, record.stack});
   finding.hints.push_back("the thread may stay blocked forever, or touch freed memory when it returns; wake it and join it first");
-  runtime.reporter().Say(std::move(finding));
+  checker.reporter().Say(std::move(finding));
 }
 
 void BeginDestroyActivity(Call& call, Kind kind, uintptr_t handle, Slot slot) {
@@ -472,22 +472,22 @@ void BeginDestroyActivity(Call& call, Kind kind, uintptr_t handle, Slot slot) {
   if (self == nullptr) return;
   // Inside rdma_destroy_id, which is what may wait: the inner destroy leaves its mark alone.
   if (self->activity.load(std::memory_order_relaxed) != Activity::kNone) return;
-  Runtime& runtime = call.runtime();
-  const bool judged = runtime.judges_races() && IsVerbsObject(kind);
+  Checker& checker = call.checker();
+  const bool judged = checker.judges_races() && IsVerbsObject(kind);
   bool may_wait = false;
   if (slot != 0 && (kind == Kind::kCq || kind == Kind::kQp || kind == Kind::kSrq || kind == Kind::kWq)) {
-    const EventCount events = runtime.ledger().EventsOf(slot);
+    const EventCount events = checker.ledger().EventsOf(slot);
     may_wait = events.taken != events.acked || events.async_taken != events.async_acked;
   }
-  const bool watched = may_wait || runtime.options().hang_timeout_given;
+  const bool watched = may_wait || checker.options().hang_timeout_given;
   // Which events an id is owed is asked by its own rule, which starts the watch.
-  if (kind == Kind::kCmId && slot != 0) may_wait = runtime.ledger().HasChildren(slot);
+  if (kind == Kind::kCmId && slot != 0) may_wait = checker.ledger().HasChildren(slot);
   // A destroy of what is known keeps its stack at the end: taken now, it also serves a second thread that destroys it.
   BeginActivity(self, IsVerbsObject(kind) ? Activity::kDestroy : Activity::kRelease, call.verb(), handle, static_cast<uint8_t>(kind),
-                may_wait || watched ? SerialOf(runtime.ledger(), slot) : 0,
+                may_wait || watched ? SerialOf(checker.ledger(), slot) : 0,
                 judged || watched || slot != 0 ? call.StackId() : 0,
                 NanosOf(judged || may_wait || watched ? CLOCK_MONOTONIC : CLOCK_MONOTONIC_COARSE));
-  if (watched) BeginWatch(runtime, self, slot);
+  if (watched) BeginWatch(checker, self, slot);
   if (judged) LookForOverlap(self, true);
 }
 
@@ -495,7 +495,7 @@ void EndDestroyActivity(Call& call, Slot slot) {
   ThreadRecord* self = call.self();
   if (self == nullptr || self->verb.load(std::memory_order_relaxed) != call.verb()) return;
   EndWatch(self, slot);
-  if (call.runtime().judges_races() && self->activity.load(std::memory_order_relaxed) == Activity::kDestroy) {
+  if (call.checker().judges_races() && self->activity.load(std::memory_order_relaxed) == Activity::kDestroy) {
     LookForOverlap(self, true);
     TellOverlaps(call, true);
   }
@@ -507,11 +507,11 @@ void ForgetCallUnderWay() {
   if (self == nullptr) return;
   if (overlaps != nullptr) overlaps->others.clear();
   // One whose real destroy was left half-way may be tried again, as after a refusal: whether it is destroyed nobody knows.
-  Runtime& runtime = Runtime::Get();
+  Ledger& ledger = Checker::IfMade()->ledger();  // one that this thread once called
   const int32_t tid = self->tid.load(std::memory_order_relaxed);
-  for (const Slot slot : runtime.ledger().DyingBy(tid)) {
+  for (const Slot slot : ledger.DyingBy(tid)) {
     EndWatch(self, slot);
-    runtime.ledger().EndDestroy(slot, self->returned == Returned::kZero, self->verb.load(), self->stack.load(), tid);
+    ledger.EndDestroy(slot, self->returned == Returned::kZero, self->verb.load(), self->stack.load(), tid);
     self->returned = Returned::kNot;
   }
   self->returned = Returned::kNot;

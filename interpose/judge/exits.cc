@@ -1,37 +1,39 @@
 // What is said when the process ends: open-at-exit, device-list-leak, and what was left unsettled.
 #include "interpose/judge/device_loss.h"
+#include "interpose/judge/event_rules.h"
+#include "interpose/judge/faults.h"
 #include "interpose/judge/judge.h"
 #include "interpose/judge/leaks.h"
-#include "interpose/rdmacm/cm_judge.h"
-#include "interpose/runtime/runtime.h"
+#include "interpose/judge/cm_judge.h"
+#include "interpose/checker/checker.h"
 
 namespace rdmacheck {
 
 namespace {
 
-void SayChannels(Runtime& runtime, Severity severity, const std::vector<Record>& channels) {
-  std::vector<Finding> findings = LeakFindings(runtime, Rule::kCmChannelLeak, severity, channels, nullptr, "", 0);
+void SayChannels(Checker& checker, Severity severity, const std::vector<Record>& channels) {
+  std::vector<Finding> findings = LeakFindings(checker, Rule::kCmChannelLeak, severity, channels, nullptr, "", 0);
   for (Finding& finding : findings) {
     std::vector<Record> ids;
     for (const Record& channel : channels) {
       if (channel.stack != finding.object.created) continue;
-      for (Record& child : runtime.ledger().ChildrenOf(channel.slot)) {
+      for (Record& child : checker.ledger().ChildrenOf(channel.slot)) {
         if (child.kind == Kind::kCmId) ids.push_back(std::move(child));
       }
     }
-    AddRelated(runtime, &finding, Role::kChild, ids);
+    AddRelated(checker, &finding, Role::kChild, ids);
     finding.message = std::to_string(finding.count) + " event channel" + (finding.count == 1 ? "" : "s") +
                       " never destroyed, with " + std::to_string(ids.size()) + " id" + (ids.size() == 1 ? "" : "s") +
                       " left";
   }
-  runtime.reporter().Say(std::move(findings));
+  checker.reporter().Say(std::move(findings));
 }
 
 }  // namespace
 
-void JudgeExit(Runtime& runtime) {
-  const Options& options = runtime.options();
-  Ledger& ledger = runtime.ledger();
+void JudgeExit(Checker& checker) {
+  const Options& options = checker.options();
+  Ledger& ledger = checker.ledger();
   const Severity severity = options.strict ? Severity::kError : Severity::kWarning;
   std::vector<Record> open, lists, channels, held, refused;
   std::vector<Record> lost;
@@ -41,7 +43,7 @@ void JudgeExit(Runtime& runtime) {
     if (record.kind == Kind::kDmabufFd && !FdIsOpen(record)) continue;
     // A refusal that librdmacm swallowed: the program cannot have seen it, and the object is lost all the same.
     if (record.Has(kRefused)) refused.push_back(record);
-    if (!IsProgramsOwn(runtime, record)) {
+    if (!IsProgramsOwn(checker, record)) {
       if (record.kind == Kind::kContext || record.kind == Kind::kDeviceList) held.push_back(record);
       continue;
     }
@@ -59,26 +61,32 @@ void JudgeExit(Runtime& runtime) {
       open.push_back(std::move(record));
     }
   }
-  JudgeQpsLeftAtExit(runtime);
-  HardenRefused(runtime, refused, "the process ended");
+  JudgeQpsLeftAtExit(checker);
+  HardenRefused(checker, refused, "the process ended");
   if (options.check_at_exit) {
-    for (Finding& finding : LeakFindings(runtime, Rule::kDeviceListLeak, severity, lists, nullptr, "", 0)) {
+    for (Finding& finding : LeakFindings(checker, Rule::kDeviceListLeak, severity, lists, nullptr, "", 0)) {
       uint64_t devices = 0;
       for (const Number& number : finding.object.numbers) devices = number.value;
       finding.message = (finding.count == 1 ? std::string("a device list") : std::to_string(finding.count) + " device lists") +
                         " (" + std::to_string(devices) + " device" + (devices == 1 ? "" : "s") + ") never freed";
-      runtime.reporter().Say(std::move(finding));
+      checker.reporter().Say(std::move(finding));
     }
-    if (!channels.empty()) SayChannels(runtime, severity, channels);
-    if (!open.empty()) runtime.reporter().Say(LeakFindings(runtime, Rule::kOpenAtExit, severity, open, nullptr, "", 0));
-    if (!lost.empty()) SayLostAtExit(runtime, lost);
+    if (!channels.empty()) SayChannels(checker, severity, channels);
+    if (!open.empty()) checker.reporter().Say(LeakFindings(checker, Rule::kOpenAtExit, severity, open, nullptr, "", 0));
+    if (!lost.empty()) SayLostAtExit(checker, lost);
   }
   if (options.verbosity >= 1 && !held.empty()) {
     Finding note = FindingAtExit(Rule::kOpenAtExit, "held by a library for its own life: " + CountsInWords(held));
     note.severity = Severity::kNote;
-    AddRelated(runtime, &note, Role::kHolder, held);
-    runtime.reporter().Say(std::move(note));
+    AddRelated(checker, &note, Role::kHolder, held);
+    checker.reporter().Say(std::move(note));
   }
+}
+
+void JudgesForkChild() {
+  EventRulesForkChild();
+  CmForkChild();
+  CreatesForkChild();
 }
 
 }  // namespace rdmacheck

@@ -9,8 +9,8 @@
 
 #include "interpose/judge/objects.h"
 #include "interpose/judge/judge.h"
-#include "interpose/ledger/clock.h"
-#include "interpose/runtime/runtime.h"
+#include "interpose/base/clock.h"
+#include "interpose/checker/checker.h"
 #include "interpose/verbs/fingerprint.h"
 #include "report/errno_name.h"
 #include "report/frugal.h"
@@ -25,7 +25,6 @@ struct FailedCreate {
   std::atomic<uint32_t> stack{0};
 };
 FailedCreate failed_creates[kKindCount];
-std::atomic<uint32_t> fork_stack{0};
 
 // A handle that came to a library's own call is the library's affair, but a fault all the same.
 void AddStacks(Finding* finding, uint32_t created, uint32_t destroyed, StackRole role = StackRole::kDestroyed) {
@@ -35,8 +34,6 @@ void AddStacks(Finding* finding, uint32_t created, uint32_t destroyed, StackRole
 
 }  // namespace
 
-void SetForkStack(uint32_t stack) { fork_stack.store(stack); }
-uint32_t ForkStack() { return fork_stack.load(); }
 
 void NoteFailedCreate(Call& call, Kind kind, int error) {
   FailedCreate& failed = failed_creates[static_cast<size_t>(FamilyOf(kind))];
@@ -57,7 +54,7 @@ void SayNullOf(Call& call, const char* noun, const FailedCreate* failed, NullIn 
                             ErrnoName(failed->error.load()));
     if (failed->stack.load() != 0) finding.stacks.push_back({StackRole::kCreated, failed->stack.load()});
   }
-  call.runtime().reporter().Say(std::move(finding));
+  call.checker().reporter().Say(std::move(finding));
 }
 
 }  // namespace
@@ -80,14 +77,14 @@ bool RefuseNull(Call& call, const char* noun) {
 
 void SayDead(Call& call, Kind kind, uintptr_t, const DeadRecord& dead, Fate fate) {
   if (call.ignored() || dead.object.Has(kIgnored)) return;
-  Runtime& runtime = call.runtime();
-  const ObjectRef object = DescribeDead(runtime, dead);
+  Checker& checker = call.checker();
+  const ObjectRef object = DescribeDead(checker, dead);
   const std::string mention = Mention(object);
   const bool destroys = fate == Fate::kDestroyRefused;
   Finding finding = FindingOf(
       destroys ? Rule::kDoubleDestroy : Rule::kUseAfterDestroy, call,
       destroys ? std::string(call.verb()) + " of " + mention + ", which was destroyed before" +
-                     (runtime.options().forward_double_destroy ? "" : "; it is not forwarded and answers EINVAL")
+                     (checker.options().forward_double_destroy ? "" : "; it is not forwarded and answers EINVAL")
                : std::string(call.verb()) + " is given " + mention + ", which was destroyed before" +
                      (fate == Fate::kGetRefused ? "; call not forwarded (returns -1, EBADF)" : ""));
   (void)kind;
@@ -100,14 +97,14 @@ void SayDead(Call& call, Kind kind, uintptr_t, const DeadRecord& dead, Fate fate
                             (destroyer.name.empty() ? "" : " (" + destroyer.name + ")") + ", this is thread " +
                             std::to_string(call.tid()));
   }
-  runtime.reporter().Say(std::move(finding));
+  checker.reporter().Say(std::move(finding));
 }
 
 void SayDying(Call& call, Kind, Slot slot) {
-  Runtime& runtime = call.runtime();
-  const Record record = runtime.ledger().Get(slot);
+  Checker& checker = call.checker();
+  const Record record = checker.ledger().Get(slot);
   if (call.ignored() || record.Has(kIgnored)) return;
-  const ObjectRef object = Describe(runtime, record);
+  const ObjectRef object = Describe(checker, record);
   Finding finding = FindingOf(Rule::kDoubleDestroy, call,
                               std::string(call.verb()) + " of " + Mention(object) +
                                   " while another thread is destroying it; it is not forwarded and answers EINVAL");
@@ -120,15 +117,15 @@ void SayDying(Call& call, Kind, Slot slot) {
     finding.hints.push_back("thread " + std::to_string(other.tid) + " is inside " + other.verb + " of it");
     if (other.stack != 0) finding.stacks.push_back({StackRole::kOtherThread, other.stack});
   }
-  runtime.reporter().Say(std::move(finding));
+  checker.reporter().Say(std::move(finding));
 }
 
 void SayClosed(Call& call, Slot slot, Fate fate) {
-  Runtime& runtime = call.runtime();
-  const Record record = runtime.ledger().Get(slot);
+  Checker& checker = call.checker();
+  const Record record = checker.ledger().Get(slot);
   if (call.ignored() || record.Has(kIgnored)) return;
-  const ObjectRef object = Describe(runtime, record);
-  const Slot context = runtime.ledger().ContextOf(slot);
+  const ObjectRef object = Describe(checker, record);
+  const Slot context = checker.ledger().ContextOf(slot);
   Finding finding =
       FindingOf(Rule::kUseAfterClose, call,
                 std::string(call.verb()) + " of " + Mention(object) + ", whose context " +
@@ -140,33 +137,33 @@ void SayClosed(Call& call, Slot slot, Fate fate) {
   finding.object = object;
   uint32_t closed_stack = 0;
   if (context != 0) {
-    const Record closed = runtime.ledger().Get(context);
-    for (const DeadRecord& dead : runtime.ledger().Dead()) {
+    const Record closed = checker.ledger().Get(context);
+    for (const DeadRecord& dead : checker.ledger().Dead()) {
       if (dead.object.serial == closed.serial) closed_stack = dead.destroyed_stack;
     }
   }
   AddStacks(&finding, record.stack, closed_stack, StackRole::kClosed);
-  runtime.reporter().Say(std::move(finding));
+  checker.reporter().Say(std::move(finding));
 }
 
 void SayForeign(Call& call, Slot slot) {
-  Runtime& runtime = call.runtime();
-  const Record record = runtime.ledger().Get(slot);
+  Checker& checker = call.checker();
+  const Record record = checker.ledger().Get(slot);
   if (call.ignored() || record.Has(kIgnored)) return;
-  const ObjectRef object = Describe(runtime, record);
+  const ObjectRef object = Describe(checker, record);
   Finding finding = FindingOf(Rule::kForeignProcess, call,
                               std::string(call.verb()) + " of " + Mention(object) + ", which process " +
                                   std::to_string(getppid()) + " made before it forked this one");
   finding.has_object = true;
   finding.object = object;
   AddStacks(&finding, record.stack, 0);
-  if (ForkStack() != 0) {
-    finding.stacks.push_back({StackRole::kOtherThread, ForkStack()});
+  if (checker.fork_stack() != 0) {
+    finding.stacks.push_back({StackRole::kOtherThread, checker.fork_stack()});
   }
-  runtime.reporter().Say(std::move(finding));
+  checker.reporter().Say(std::move(finding));
 }
 
-bool IsStillDead(const DeadRecord& dead) {
+bool IsStillDead(Checker& checker, const DeadRecord& dead) {
   const Fingerprint print = FingerprintOf(dead.object.kind);
   if (print.offset < 0) return true;
   if (Frugal()) return false;  // it cannot be looked at: unknown is not wrong
@@ -178,20 +175,19 @@ bool IsStillDead(const DeadRecord& dead) {
   iovec remote_context{reinterpret_cast<void*>(dead.object.handle), sizeof(context)};
   if (process_vm_readv(ProcessId(), &local, 1, &remote, 1, 0) != sizeof(now)) return true;
   if (process_vm_readv(ProcessId(), &local_context, 1, &remote_context, 1, 0) != sizeof(context)) return true;
-  Runtime& runtime = Runtime::Get();
   // The memory may be another kind's by now: then nothing in it says that the dead one lives again.
   for (size_t kind = 1; kind < kKindCount; ++kind) {
-    if (runtime.ledger().Find(static_cast<Kind>(kind), dead.object.handle).standing == Standing::kLive) return true;
+    if (checker.ledger().Find(static_cast<Kind>(kind), dead.object.handle).standing == Standing::kLive) return true;
     // Or it was, and what that one left behind still lies there.
     DeadRecord later;
     if (FamilyOf(static_cast<Kind>(kind)) != FamilyOf(dead.object.kind) &&
-        runtime.ledger().FindDead(static_cast<Kind>(kind), dead.object.handle, &later) &&
+        checker.ledger().FindDead(static_cast<Kind>(kind), dead.object.handle, &later) &&
         later.object.serial > dead.object.serial) {
       return true;
     }
   }
   // A living object of this kind begins with a context that lives, and bears another number than the dead one.
-  if (runtime.ledger().Find(Kind::kContext, context).standing != Standing::kLive) return true;
+  if (checker.ledger().Find(Kind::kContext, context).standing != Standing::kLive) return true;
   return now == print.NumberOf(dead.object.numbers);
 }
 
@@ -221,7 +217,7 @@ int FdOf(Kind kind, const Numbers& numbers) {
   }
 }
 
-bool MayLiveUnseen(const DeadRecord& dead) {
+bool MayLiveUnseen(Checker& checker, const DeadRecord& dead) {
   const int fd = FdIn(dead.object);
   if (fd < 0) return false;
   char path[64], file[256];
@@ -230,7 +226,7 @@ bool MayLiveUnseen(const DeadRecord& dead) {
   if (size <= 0) return false;
   file[size] = '\0';
   if (strstr(file, "infiniband") == nullptr) return false;
-  for (const Record& record : Runtime::Get().ledger().All()) {
+  for (const Record& record : checker.ledger().All()) {
     if (record.life != Life::kZombie && FdOf(record.kind, record.numbers) == fd) return false;
   }
   return true;

@@ -1,7 +1,7 @@
 // Findings that several verbs share: a handle that is NULL, dead, of a closed context or of another process.
 #pragma once
 
-#include "interpose/judge/call.h"
+#include "interpose/checker/call.h"
 #include "interpose/ledger/ledger.h"
 
 namespace rdmacheck {
@@ -17,17 +17,15 @@ void SayForeign(Call& call, Slot slot);
 
 // Is the object that died at this address still what lies there? An object that was born past us may have been given
 // the same address: then it is not dead but unknown. Reads the memory only by a system call that cannot fault.
-bool IsStillDead(const DeadRecord& dead);
+bool IsStillDead(Checker& checker, const DeadRecord& dead);
 // May a channel or context that was born past us lie where this one died? Then its descriptor is open, is one of RDMA's,
 // and belongs to nothing that we know.
 int FdOf(Kind kind, const Numbers& numbers);  // of a channel or context: what its gets read; else -1
-bool MayLiveUnseen(const DeadRecord& dead);
-
-// Where this process was forked off its parent (its stack), for foreign-process.
-void SetForkStack(uint32_t stack);
-uint32_t ForkStack();
+bool MayLiveUnseen(Checker& checker, const DeadRecord& dead);
 
 // The last create of each kind that failed, for null-handle.
 void NoteFailedCreate(Call& call, Kind kind, int error);
+
+void CreatesForkChild();
 
 }  // namespace rdmacheck

@@ -5,7 +5,7 @@
 // destroy or to a get of events, a NULL to a create or destroy, a late ack. Everything else is forwarded, after it has been said.
 #pragma once
 
-#include "interpose/judge/call.h"
+#include "interpose/checker/call.h"
 
 namespace rdmacheck {
 
@@ -25,8 +25,6 @@ void EndFailedCmCreate(Call& call, Kind kind, const CmCreate& before, int error)
 
 // ibv_fork_init failed with EINVAL: memory was registered before it.
 void JudgeForkInitLate(Call& call, int error);
-
-void CreatesForkChild();
 
 // ---- using (uses.cc)
 
@@ -82,8 +80,16 @@ void NoteFirstDeviceList(Call& call);  // libibverbs has read its environment no
 // This thread has left the verb that it was inside of without returning from it.
 void ForgetCallUnderWay();
 
+// ---- annotations (leaks.cc)
+
+// Reports what was created after the object with this serial and is still alive; returns how many.
+int JudgeGrowth(Checker& checker, Serial since);
+
 // ---- at the end (exits.cc)
 
-void JudgeExit(Runtime& runtime);
+void JudgeExit(Checker& checker);
+
+// ---- in a forked child: what the judges remember is the parent's
+void JudgesForkChild();
 
 }  // namespace rdmacheck

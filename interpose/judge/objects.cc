@@ -7,20 +7,12 @@
 #include <map>
 
 #include "interpose/judge/timeline.h"
-#include "interpose/ledger/clock.h"
-#include "interpose/runtime/runtime.h"
+#include "interpose/base/clock.h"
+#include "interpose/checker/checker.h"
+#include "interpose/libraries/real_symbol.h"
 
 namespace rdmacheck {
 namespace {
-
-// The rows that are exported symbols: all are in place as soon as the library is loaded.
-constexpr uint32_t kExportedVerbs = 0
-#define PLT_VERB(...) +1
-#define SLOT_VERB(...)
-#include "interpose/verbs/all_verbs.def"
-#undef PLT_VERB
-#undef SLOT_VERB
-    ;
 
 constexpr uint32_t Low(uint64_t packed) { return static_cast<uint32_t>(packed); }
 constexpr uint32_t High(uint64_t packed) { return static_cast<uint32_t>(packed >> 32); }
@@ -94,27 +86,27 @@ ThreadRef DescribeThread(int32_t tid) {
   return thread;
 }
 
-std::string DeviceOf(Runtime& runtime, const Record& record) {
-  if (record.kind == Kind::kContext) return runtime.NameOf(static_cast<uint32_t>(record.numbers.c));
+std::string DeviceOf(Checker& checker, const Record& record) {
+  if (record.kind == Kind::kContext) return checker.NameOf(static_cast<uint32_t>(record.numbers.c));
   for (Slot parent : record.parents) {
-    const Slot context = runtime.ledger().ContextOf(parent);
-    if (context != 0) return runtime.NameOf(static_cast<uint32_t>(runtime.ledger().Get(context).numbers.c));
+    const Slot context = checker.ledger().ContextOf(parent);
+    if (context != 0) return checker.NameOf(static_cast<uint32_t>(checker.ledger().Get(context).numbers.c));
   }
   return std::string();
 }
 
-std::string OwnerNameOf(Runtime& runtime, const Record& record) {
-  const StackDepot::Node* node = runtime.depot().Get(record.stack);
+std::string OwnerNameOf(Checker& checker, const Record& record) {
+  const StackDepot::Node* node = checker.depot().Get(record.stack);
   return node == nullptr ? std::string() : OwnerNameOf(node->owner);
 }
 
-bool IsProgramsOwn(Runtime& runtime, const Record& record) {
-  const StackDepot::Node* node = runtime.depot().Get(record.stack);
+bool IsProgramsOwn(Checker& checker, const Record& record) {
+  const StackDepot::Node* node = checker.depot().Get(record.stack);
   return node == nullptr || node->owner == Module::Owner::kProgram;
 }
 
-bool IsForProgram(Runtime& runtime, const Record& record) {
-  const StackDepot::Node* node = runtime.depot().Get(record.stack);
+bool IsForProgram(Checker& checker, const Record& record) {
+  const StackDepot::Node* node = checker.depot().Get(record.stack);
   return node == nullptr || node->owner == Module::Owner::kProgram || node->for_program.load(std::memory_order_relaxed);
 }
 
@@ -124,29 +116,29 @@ bool FdIsOpen(const Record& record) {
          file.st_ino == record.numbers.c;
 }
 
-bool Counts(Runtime& runtime, const Record& record) {
+bool Counts(Checker& checker, const Record& record) {
   if (record.life == Life::kZombie || record.life == Life::kFree) return false;
   if (record.Has(kInherited) || record.Has(kIgnored) || record.origin == Origin::kUnknown) return false;
   if (record.kind == Kind::kDmabufFd && !FdIsOpen(record)) return false;
-  return IsProgramsOwn(runtime, record);
+  return IsProgramsOwn(checker, record);
 }
 
-ObjectRef Describe(Runtime& runtime, const Record& record) {
+ObjectRef Describe(Checker& checker, const Record& record) {
   ObjectRef object;
   object.kind = NameOf(record.kind);
   object.serial = record.serial;
-  object.device = DeviceOf(runtime, record);
+  object.device = DeviceOf(checker, record);
   object.numbers = NumbersFor(record);
   object.age = AgeOf(record.born);
   object.origin = NameOf(record.origin);
-  object.owner = OwnerNameOf(runtime, record);
+  object.owner = OwnerNameOf(checker, record);
   // What librdmacm made for an id of the program is the program's affair.
   for (Slot parent : record.parents) {
-    if (!object.owner.empty() && runtime.ledger().Get(parent).kind == Kind::kCmId) object.owner.clear();
+    if (!object.owner.empty() && checker.ledger().Get(parent).kind == Kind::kCmId) object.owner.clear();
   }
   if (record.life == Life::kLive || record.life == Life::kDying) {  // a dead one's parents may be others by now
     for (Slot parent : record.parents) {
-      const Record up = runtime.ledger().Get(parent);
+      const Record up = checker.ledger().Get(parent);
       if (up.serial != 0) object.parents.push_back({NameOf(up.kind), up.serial});
     }
   }
@@ -166,8 +158,8 @@ ObjectRef Describe(Runtime& runtime, const Record& record) {
   return object;
 }
 
-ObjectRef DescribeDead(Runtime& runtime, const DeadRecord& dead) {
-  ObjectRef object = Describe(runtime, dead.object);
+ObjectRef DescribeDead(Checker& checker, const DeadRecord& dead) {
+  ObjectRef object = Describe(checker, dead.object);
   object.remark = "destroyed by " + std::string(dead.destroyed_verb == nullptr ? "?" : dead.destroyed_verb);
   return object;
 }
@@ -184,11 +176,11 @@ std::string Mention(const ObjectRef& object) {
   return text;
 }
 
-void AddRelated(Runtime& runtime, Finding* finding, Role role, const std::vector<Record>& records) {
+void AddRelated(Checker& checker, Finding* finding, Role role, const std::vector<Record>& records) {
   std::map<std::pair<Kind, uint32_t>, uint64_t> rest;
   for (const Record& record : records) {
     if (finding->related.size() < kMaxRelated) {
-      finding->related.push_back({role, Describe(runtime, record)});
+      finding->related.push_back({role, Describe(checker, record)});
     } else {
       ++rest[{record.kind, record.stack}];
     }
@@ -225,16 +217,14 @@ Finding FindingAtExit(Rule rule, std::string message) {
   return finding;
 }
 
-uint32_t ExportedVerbs() { return kExportedVerbs; }
-
 // Those of the program that were destroyed last. Their numbers, threads and times, without stacks: that is what a
 // picture of lifetimes needs, and a stack each would make small reports large.
-std::vector<Destroyed> LastDestroyed(Runtime& runtime) {
-  std::vector<DeadRecord> dead = runtime.ledger().Dead();
+std::vector<Destroyed> LastDestroyed(Checker& checker) {
+  std::vector<DeadRecord> dead = checker.ledger().Dead();
   dead.erase(std::remove_if(dead.begin(), dead.end(),
                             [&](const DeadRecord& one) {
                               return one.object.Has(kInherited) || one.object.origin == Origin::kUnknown ||
-                                     !IsProgramsOwn(runtime, one.object);
+                                     !IsProgramsOwn(checker, one.object);
                             }),
              dead.end());
   std::stable_sort(dead.begin(), dead.end(), [](const DeadRecord& a, const DeadRecord& b) {
@@ -246,7 +236,7 @@ std::vector<Destroyed> LastDestroyed(Runtime& runtime) {
   destroyed.reserve(dead.size());
   for (const DeadRecord& one : dead) {
     Destroyed& out = destroyed.emplace_back();
-    out.object = Describe(runtime, one.object);
+    out.object = Describe(checker, one.object);
     out.time = EpochOf(one.destroyed_when);
     out.thread = DescribeThread(one.destroyed_thread);
     if (one.destroyed_verb != nullptr) out.verb = one.destroyed_verb;
@@ -254,10 +244,10 @@ std::vector<Destroyed> LastDestroyed(Runtime& runtime) {
   return destroyed;
 }
 
-void FillReport(Runtime& runtime, Report* report) {
+void FillReport(Checker& checker, Report* report) {
   report->process.written = EpochNow();
   report->summary.calls = CallsOfAllThreads();
-  const std::vector<Record> all = runtime.ledger().All();
+  const std::vector<Record> all = checker.ledger().All();
   struct Count {
     uint64_t created = 0, alive = 0;
   };
@@ -267,19 +257,19 @@ void FillReport(Runtime& runtime, Report* report) {
   for (const Record& record : all) {
     if (record.life == Life::kZombie || record.Has(kInherited)) continue;
     if (record.kind == Kind::kDmabufFd && !FdIsOpen(record)) continue;
-    if (!IsForProgram(runtime, record)) continue;
+    if (!IsForProgram(checker, record)) continue;
     if (record.origin == Origin::kUnknown) continue;
     alive.push_back(record);
     ++kinds[record.kind].alive;
     ++alive_by_stack[record.stack];
   }
-  runtime.depot().ForEach([&](const StackDepot::Node& node) {
+  checker.depot().ForEach([&](const StackDepot::Node& node) {
     const uint64_t created = node.created.load(std::memory_order_relaxed);
     const bool counts = node.owner == Module::Owner::kProgram || node.for_program.load(std::memory_order_relaxed);
     if (created != 0 && counts) kinds[node.kind].created += created;
   });
   for (size_t kind = 0; kind < kKindCount; ++kind) {
-    const uint64_t created = runtime.depot().unplaced(static_cast<Kind>(kind));
+    const uint64_t created = checker.depot().unplaced(static_cast<Kind>(kind));
     if (created != 0) kinds[static_cast<Kind>(kind)].created += created;
   }
   for (const auto& [kind, count] : kinds) {
@@ -287,7 +277,7 @@ void FillReport(Runtime& runtime, Report* report) {
   }
   // A stack that holds more than a thousand, or most of a kind that has many, is where something grows.
   for (const auto& [stack, number] : alive_by_stack) {
-    const StackDepot::Node* node = runtime.depot().Get(stack);
+    const StackDepot::Node* node = checker.depot().Get(stack);
     if (node == nullptr) continue;
     const uint64_t of_kind = kinds[node->kind].alive;
     if (number <= 1000 && !(of_kind >= 100 && number * 10 >= of_kind * 9)) continue;
@@ -297,7 +287,7 @@ void FillReport(Runtime& runtime, Report* report) {
   std::map<std::pair<uint32_t, std::string>, AliveGroup> groups;
   size_t listed = 0;
   for (const Record& record : alive) {
-    const std::string device = DeviceOf(runtime, record);
+    const std::string device = DeviceOf(checker, record);
     AliveGroup& group = groups[{record.stack, device}];
     group.kind = NameOf(record.kind);
     group.device = device;
@@ -308,23 +298,22 @@ void FillReport(Runtime& runtime, Report* report) {
       group.last_failed_call = {record.failure.verb, record.failure.result, EpochOf(record.failure.when)};
     }
     if (group.objects.empty() || (group.objects.size() < kMaxListedObjects && listed < kMaxListedInReport)) {
-      group.objects.push_back(Describe(runtime, record));
+      group.objects.push_back(Describe(checker, record));
       ++listed;
     }
   }
   for (auto& [key, group] : groups) report->alive.push_back(std::move(group));
   std::stable_sort(report->alive.begin(), report->alive.end(),
                    [](const AliveGroup& a, const AliveGroup& b) { return a.count > b.count; });
-  report->destroyed = LastDestroyed(runtime);
-  report->timeline = TimelineOf(runtime, 0);
-  const StartInfo info = DescribeLibraries();
-  report->environment.libibverbs = info.libibverbs;
-  report->environment.librdmacm = info.librdmacm;
-  report->environment.disassoc_destroy = runtime.disassoc_destroy();
-  report->environment.hooks_plt = kExportedVerbs;
-  report->environment.hooks_slots = runtime.hooks_slots.load();
-  report->environment.hooks_dlsym = runtime.hooks_dlsym.load();
-  report->environment.unwatched = runtime.UnwatchedSentences();
+  report->destroyed = LastDestroyed(checker);
+  report->timeline = TimelineOf(checker, 0);
+  report->environment.libibverbs = PathOfLoaded(Library::kIbverbs);
+  report->environment.librdmacm = PathOfLoaded(Library::kRdmacm);
+  report->environment.disassoc_destroy = checker.disassoc_destroy();
+  report->environment.hooks_plt = checker.parts().exported_verbs;
+  report->environment.hooks_slots = checker.hooks_slots.load();
+  report->environment.hooks_dlsym = checker.hooks_dlsym.load();
+  report->environment.unwatched = checker.UnwatchedSentences();
 }
 
 }  // namespace rdmacheck

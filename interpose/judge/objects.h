@@ -4,28 +4,28 @@
 #include <string>
 #include <vector>
 
-#include "interpose/judge/call.h"
+#include "interpose/checker/call.h"
 #include "interpose/ledger/ledger.h"
 #include "report/finding.h"
 
 namespace rdmacheck {
 
-class Runtime;
+class Checker;
 
-ObjectRef Describe(Runtime& runtime, const Record& record);
-ObjectRef DescribeDead(Runtime& runtime, const DeadRecord& dead);
+ObjectRef Describe(Checker& checker, const Record& record);
+ObjectRef DescribeDead(Checker& checker, const DeadRecord& dead);
 std::vector<Number> NumbersFor(const Record& record);
 ThreadRef DescribeThread(int32_t tid);
-std::string DeviceOf(Runtime& runtime, const Record& record);
+std::string DeviceOf(Checker& checker, const Record& record);
 
 // "qp #7 qpn=0x11": for the inside of sentences.
 std::string Mention(const ObjectRef& object);
 
 // Whose the object is: made by a library for itself ("librdmacm"), or empty.
-std::string OwnerNameOf(Runtime& runtime, const Record& record);
-bool IsProgramsOwn(Runtime& runtime, const Record& record);
+std::string OwnerNameOf(Checker& checker, const Record& record);
+bool IsProgramsOwn(Checker& checker, const Record& record);
 // Also what librdmacm made because the program asked for it (rdma_create_qp): counted as made by the program.
-bool IsForProgram(Runtime& runtime, const Record& record);
+bool IsForProgram(Checker& checker, const Record& record);
 
 // An object as small as its memory: an MR's length.
 uint64_t BytesOf(const Record& record);
@@ -34,10 +34,10 @@ uint64_t BytesOf(const Record& record);
 bool FdIsOpen(const Record& record);
 
 // Is this record to be held against the program: made by it, in this process, not ignored, still there?
-bool Counts(Runtime& runtime, const Record& record);
+bool Counts(Checker& checker, const Record& record);
 
 // Related objects: the first kMaxRelated one by one, the others as counts by kind and creating stack.
-void AddRelated(Runtime& runtime, Finding* finding, Role role, const std::vector<Record>& records);
+void AddRelated(Checker& checker, Finding* finding, Role role, const std::vector<Record>& records);
 
 // Equal kind and creating stack, largest first.
 std::vector<std::vector<Record>> GroupByStack(const std::vector<Record>& records);
@@ -46,7 +46,6 @@ std::vector<std::vector<Record>> GroupByStack(const std::vector<Record>& records
 Finding FindingOf(Rule rule, Call& call, std::string message);
 Finding FindingAtExit(Rule rule, std::string message);
 
-uint32_t ExportedVerbs();  // how many functions the library stands before
-void FillReport(Runtime& runtime, Report* report);
+void FillReport(Checker& checker, Report* report);
 
 }  // namespace rdmacheck

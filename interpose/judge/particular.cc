@@ -3,13 +3,13 @@
 #include <string.h>
 
 #include "interpose/judge/judge.h"
-#include "interpose/hooks/disassoc.h"
-#include "interpose/runtime/runtime.h"
+#include "interpose/checker/checker.h"
+#include "interpose/libraries/real_symbol.h"
 
 namespace rdmacheck {
 
 void NoteQpState(Call& call, uintptr_t qp, int state) {
-  Ledger& ledger = call.runtime().ledger();
+  Ledger& ledger = call.checker().ledger();
   const Found found = ledger.Pin(Kind::kQp, qp);
   if (found.slot == 0) return;
   Numbers numbers = ledger.Get(found.slot).numbers;
@@ -19,7 +19,7 @@ void NoteQpState(Call& call, uintptr_t qp, int state) {
 }
 
 void NoteRereg(Call& call, uintptr_t mr, uintptr_t new_pd, const Numbers& numbers) {
-  Ledger& ledger = call.runtime().ledger();
+  Ledger& ledger = call.checker().ledger();
   const Found found = ledger.Pin(Kind::kMr, mr);
   if (found.slot == 0) return;
   ledger.SetNumbers(found.slot, numbers);
@@ -32,7 +32,7 @@ void NoteRereg(Call& call, uintptr_t mr, uintptr_t new_pd, const Numbers& number
 }
 
 void NoteLink(Call& call, Kind child_kind, uintptr_t child, Kind parent_kind, uintptr_t parent) {
-  Ledger& ledger = call.runtime().ledger();
+  Ledger& ledger = call.checker().ledger();
   const Found below = ledger.Pin(child_kind, child);
   if (below.slot == 0) return;
   const Found above = ledger.Pin(parent_kind, parent);
@@ -41,7 +41,7 @@ void NoteLink(Call& call, Kind child_kind, uintptr_t child, Kind parent_kind, ui
 }
 
 void NoteMoved(Call& call, Kind child_kind, uintptr_t child, Kind parent_kind, uintptr_t parent) {
-  Ledger& ledger = call.runtime().ledger();
+  Ledger& ledger = call.checker().ledger();
   const Found below = ledger.Pin(child_kind, child);
   if (below.slot == 0) return;
   Slot before = 0;
@@ -54,8 +54,8 @@ void NoteMoved(Call& call, Kind child_kind, uintptr_t child, Kind parent_kind, u
 }
 
 void NoteFirstDeviceList(Call& call) {
-  Runtime& runtime = call.runtime();
-  if (!runtime.disassoc_known()) runtime.SetDisassocDestroy(LibibverbsAllowsDisassociation());
+  Checker& checker = call.checker();
+  if (!checker.disassoc_known()) checker.SetDisassocDestroy(LibibverbsAllowsDisassociation());
 }
 
 }  // namespace rdmacheck

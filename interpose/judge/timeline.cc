@@ -5,8 +5,8 @@
 #include <unordered_map>
 
 #include "interpose/judge/objects.h"
-#include "interpose/ledger/clock.h"
-#include "interpose/runtime/runtime.h"
+#include "interpose/base/clock.h"
+#include "interpose/checker/checker.h"
 
 namespace rdmacheck {
 
@@ -58,8 +58,8 @@ void Remember(ThreadRecord* self, const char* what, Kind kind, uint32_t serial, 
   ring->next.store(number + 1, std::memory_order_release);
 }
 
-std::vector<TimelineEntry> TimelineOf(Runtime& runtime, Slot context) {
-  Ledger& ledger = runtime.ledger();
+std::vector<TimelineEntry> TimelineOf(Checker& checker, Slot context) {
+  Ledger& ledger = checker.ledger();
   const uint32_t wanted = context == 0 ? 0 : ledger.Get(context).serial;
   std::unordered_map<uint32_t, uint32_t> context_of;  // serial of an object → serial of its context
   auto learn = [&](const Record& record) {
@@ -120,7 +120,7 @@ std::vector<TimelineEntry> TimelineOf(Runtime& runtime, Slot context) {
     entries.push_back(std::move(line));
   };
   auto add_birth = [&](const Record& record) {
-    const StackDepot::Node* node = runtime.depot().Get(record.stack);
+    const StackDepot::Node* node = checker.depot().Get(record.stack);
     add(node != nullptr && node->verb != nullptr ? node->verb : "created", record, record.born, record.thread);
   };
   size_t births = 0;

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "interpose/judge/call.h"
+#include "interpose/checker/call.h"
 #include "report/finding.h"
 
 namespace rdmacheck {
@@ -15,6 +15,6 @@ inline constexpr size_t kTimelineEntries = 256;
 void Remember(ThreadRecord* self, const char* what, Kind kind, uint32_t serial, uint64_t begin, uint64_t end, int result);
 
 // The last 256 of that context, oldest first, with the calls that are in progress now; all contexts for slot 0.
-std::vector<TimelineEntry> TimelineOf(Runtime& runtime, Slot context);
+std::vector<TimelineEntry> TimelineOf(Checker& checker, Slot context);
 
 }  // namespace rdmacheck

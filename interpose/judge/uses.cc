@@ -3,7 +3,7 @@
 
 #include "interpose/judge/faults.h"
 #include "interpose/judge/judge.h"
-#include "interpose/runtime/runtime.h"
+#include "interpose/checker/checker.h"
 
 namespace rdmacheck {
 
@@ -12,11 +12,11 @@ bool BeginUseOfGet(Call& call, const Argument& argument) {
     SayNull(call, argument.kind, NullIn::kUse);
     return true;
   }
-  Ledger& ledger = call.runtime().ledger();
+  Ledger& ledger = call.checker().ledger();
   const Found found = ledger.Pin(argument.kind, argument.handle);
   if (found.standing == Standing::kDead) {
     DeadRecord dead;
-    if (!ledger.FindDead(argument.kind, argument.handle, &dead) || !IsStillDead(dead) || MayLiveUnseen(dead)) return true;
+    if (!ledger.FindDead(argument.kind, argument.handle, &dead) || !IsStillDead(call.checker(), dead) || MayLiveUnseen(call.checker(), dead)) return true;
     SayDead(call, argument.kind, argument.handle, dead, Fate::kGetRefused);
     return false;
   }
@@ -29,7 +29,7 @@ bool BeginUseOfGet(Call& call, const Argument& argument) {
 }
 
 bool BeginUse(Call& call, const Arguments& arguments) {
-  Ledger& ledger = call.runtime().ledger();
+  Ledger& ledger = call.checker().ledger();
   for (const Argument& argument : arguments) {
     if (argument.handle == 0) {
       if (argument.required) SayNull(call, argument.kind, NullIn::kUse);
@@ -38,7 +38,7 @@ bool BeginUse(Call& call, const Arguments& arguments) {
     const Found found = ledger.Pin(argument.kind, argument.handle);
     if (found.standing == Standing::kDead) {
       DeadRecord dead;
-      if (ledger.FindDead(argument.kind, argument.handle, &dead) && IsStillDead(dead)) {
+      if (ledger.FindDead(argument.kind, argument.handle, &dead) && IsStillDead(call.checker(), dead)) {
         SayDead(call, argument.kind, argument.handle, dead, Fate::kForwarded);
       }
     } else if (found.slot != 0) {
@@ -52,7 +52,7 @@ bool BeginUse(Call& call, const Arguments& arguments) {
 
 void EndUse(Call& call, const Arguments& arguments, int error) {
   if (error == EOPNOTSUPP) return;  // a question about the device, not a step that went wrong
-  Ledger& ledger = call.runtime().ledger();
+  Ledger& ledger = call.checker().ledger();
   for (const Argument& argument : arguments) {
     if (argument.handle == 0) continue;
     const Found found = ledger.Pin(argument.kind, argument.handle);

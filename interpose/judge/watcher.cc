@@ -10,11 +10,11 @@
 
 #include "interpose/judge/objects.h"
 #include "interpose/judge/timeline.h"
-#include "interpose/ledger/clock.h"
-#include "interpose/ledger/mutex.h"
-#include "interpose/runtime/guard.h"
+#include "interpose/base/clock.h"
+#include "interpose/base/mutex.h"
+#include "interpose/checker/guard.h"
 #include "report/frugal.h"
-#include "interpose/runtime/runtime.h"
+#include "interpose/checker/checker.h"
 
 namespace rdmacheck {
 namespace {
@@ -60,7 +60,7 @@ std::string WhoWaits(const ThreadState& state) {
   return text;
 }
 
-void SayBlocked(Runtime& runtime, const Watch& watch) {
+void SayBlocked(Checker& checker, const Watch& watch) {
   ThreadState blocked;
   std::vector<ThreadState> gets;
   for (const ThreadState& state : ThreadsInside()) {
@@ -70,13 +70,13 @@ void SayBlocked(Runtime& runtime, const Watch& watch) {
   if (blocked.tid == 0 || (blocked.activity != Activity::kDestroy && blocked.activity != Activity::kRelease)) return;
   // An object that was born where we do not look has no slot.
   const bool known = watch.slot != 0;
-  const Record record = known ? runtime.ledger().Get(watch.slot) : Record();
-  const ObjectRef object = known ? Describe(runtime, record) : ObjectRef();
-  EventCount events = known ? runtime.ledger().EventsOf(watch.slot) : EventCount();
+  const Record record = known ? checker.ledger().Get(watch.slot) : Record();
+  const ObjectRef object = known ? Describe(checker, record) : ObjectRef();
+  EventCount events = known ? checker.ledger().EventsOf(watch.slot) : EventCount();
   uint64_t taken = events.taken + events.async_taken;
   const uint64_t acked = events.acked + events.async_acked;
   if (record.kind == Kind::kCmId) {
-    for (const Record& event : runtime.ledger().ChildrenOf(watch.slot)) {
+    for (const Record& event : checker.ledger().ChildrenOf(watch.slot)) {
       if (event.kind != Kind::kCmEvent) continue;
       events.takers.push_back({event.thread, event.stack, event.born, false});
       ++taken;
@@ -107,8 +107,8 @@ void SayBlocked(Runtime& runtime, const Watch& watch) {
     if (finding.hints.size() >= 5) break;
   }
   for (const ThreadState& get : gets) finding.hints.push_back(WhoWaits(get));
-  if (known) finding.timeline = TimelineOf(runtime, runtime.ledger().ContextOf(watch.slot));
-  runtime.reporter().Say(std::move(finding));
+  if (known) finding.timeline = TimelineOf(checker, checker.ledger().ContextOf(watch.slot));
+  checker.reporter().Say(std::move(finding));
 }
 
 // The next watch that is due, told from now on; or when to look again. False: nothing is watched any more.
@@ -135,18 +135,18 @@ bool NextDue(State& state, bool lingers, Watch* due, uint64_t* next, uint32_t* s
 }
 
 void* Run(void* argument) {
-  Runtime& runtime = *static_cast<Runtime*>(argument);
+  Checker& checker = *static_cast<Checker*>(argument);
   State& state = TheState();
   Watch due{};
   uint64_t next = 0;
   uint32_t seen = 0;
   // Where every destroy is watched the next one is near: no new thread for each.
-  const bool lingers = runtime.options().hang_timeout_given;
+  const bool lingers = checker.options().hang_timeout_given;
   while (NextDue(state, lingers, &due, &next, &seen)) {
     if (due.thread != nullptr) {
       // The slot stays what it is while the destroy has not returned.
-      Guarded(runtime, [&] {
-        SayBlocked(runtime, due);
+      Guarded(checker, [&] {
+        SayBlocked(checker, due);
       });
       continue;
     }
@@ -159,7 +159,7 @@ void* Run(void* argument) {
   return nullptr;
 }
 
-void StartThread(Runtime& runtime) {
+void StartThread(Checker& checker) {
   // The program's handlers must never run on a thread it does not know.
   sigset_t all, before;
   sigfillset(&all);
@@ -168,7 +168,7 @@ void StartThread(Runtime& runtime) {
   pthread_attr_init(&attr);
   pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
   pthread_t thread;
-  const bool made = pthread_create(&thread, &attr, &Run, &runtime) == 0;
+  const bool made = pthread_create(&thread, &attr, &Run, &checker) == 0;
   pthread_attr_destroy(&attr);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (made) {
@@ -179,14 +179,14 @@ void StartThread(Runtime& runtime) {
       MutexLock lock(&state.mutex);
       state.running = false;
     }
-    runtime.TellOnce("no thread could be started to watch a destroy that may hang; blocked-destroy will not be said");
+    checker.TellOnce("no thread could be started to watch a destroy that may hang; blocked-destroy will not be said");
   }
 }
 
 }  // namespace
 
-void BeginWatch(Runtime& runtime, ThreadRecord* self, Slot slot) {
-  const int timeout = runtime.options().hang_timeout;
+void BeginWatch(Checker& checker, ThreadRecord* self, Slot slot) {
+  const int timeout = checker.options().hang_timeout;
   if (timeout <= 0 || self == nullptr || Frugal()) return;
   State& state = TheState();
   bool start;
@@ -198,7 +198,7 @@ void BeginWatch(Runtime& runtime, ThreadRecord* self, Slot slot) {
     state.running = true;
   }
   state.Changed();
-  if (start) StartThread(runtime);
+  if (start) StartThread(checker);
 }
 
 void EndWatch(ThreadRecord* self, Slot slot) {

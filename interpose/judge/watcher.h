@@ -2,12 +2,12 @@
 // for: a program whose destroys never can wait never gets a thread of ours.
 #pragma once
 
-#include "interpose/judge/call.h"
+#include "interpose/checker/call.h"
 
 namespace rdmacheck {
 
 // From now on this thread's destroy (its activity has begun) is watched; call EndWatch when it returns.
-void BeginWatch(Runtime& runtime, ThreadRecord* self, Slot slot);
+void BeginWatch(Checker& checker, ThreadRecord* self, Slot slot);
 void EndWatch(ThreadRecord* self, Slot slot);
 void WatcherForkChild();
 

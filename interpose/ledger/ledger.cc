@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <new>
 
-#include "interpose/ledger/clock.h"
+#include "interpose/base/clock.h"
 
 namespace rdmacheck {
 

@@ -16,7 +16,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/types/span.h"
 #include "interpose/ledger/entry.h"
-#include "interpose/ledger/mutex.h"
+#include "interpose/base/mutex.h"
 
 namespace rdmacheck {
 

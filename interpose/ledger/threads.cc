@@ -9,8 +9,8 @@
 
 #include <new>
 
-#include "interpose/ledger/mutex.h"
-#include "interpose/ledger/proc_files.h"
+#include "interpose/base/mutex.h"
+#include "interpose/base/proc_files.h"
 #include "report/frugal.h"
 #include "report/process_id.h"
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "interpose/ledger/entry.h"
-#include "interpose/verbs/verbs_abi.h"
+#include "interpose/verbs/kind_of.h"
 
 namespace rdmacheck {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "interpose/runtime/options.h"
+#include "interpose/options/options.h"
 #include "report/cat.h"
 #include "report/cli/calls.h"
 #include "report/cli/output.h"

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "interpose/runtime/run_mark.h"
+#include "interpose/options/run_mark.h"
 #include "report/cat.h"
 #include "report/reader/report_reader.h"
 

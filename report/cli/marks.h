@@ -1,4 +1,4 @@
-// What the processes of a run left behind besides their reports (interpose/runtime/run_mark.h writes it).
+// What the processes of a run left behind besides their reports (interpose/options/run_mark.h writes it).
 #pragma once
 
 #include <sys/types.h>

@@ -14,8 +14,8 @@
 #include <string_view>
 #include <utility>
 
-#include "interpose/runtime/options.h"
-#include "interpose/runtime/run_mark.h"
+#include "interpose/options/options.h"
+#include "interpose/options/run_mark.h"
 #include "report/cat.h"
 #include "report/cli/child.h"
 #include "report/cli/likeness.h"

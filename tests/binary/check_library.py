@@ -20,7 +20,7 @@ def run(*command):
 
 
 def wanted_exports():
-    for table in ["verbs/verbs.def", "verbs/direct_verbs.def", "rdmacm/rdmacm.def"]:
+    for table in ["effects/verbs.def", "effects/direct_verbs.def", "effects/rdmacm.def"]:
         text = re.sub(r"//[^\n]*", "", (PROJECT / "interpose" / table).read_text())
         for version, name in re.findall(r'PLT_VERB\(\w+,\s*"([\w.]+)",\s*(\w+),', text):
             yield f"{name}@@{version}"

@@ -34,7 +34,7 @@
 // Those that the machine's libibverbs lacks are not called.
 #define PLT_VERB(library, version, symbol, ...) extern "C" decltype(symbol) symbol __attribute__((weak));
 #define SLOT_VERB(...)
-#include "interpose/verbs/verbs.def"
+#include "interpose/effects/verbs.def"
 #undef PLT_VERB
 #undef SLOT_VERB
 #endif
@@ -199,11 +199,11 @@ int main(int argc, char** argv) {
   if (argc < 2 || strcmp(argv[1], #symbol) == 0) RunAll(#symbol, #__VA_ARGS__, &symbol);
 #define SLOT_VERB(symbol, slot, ...) \
   if (argc < 2 || strcmp(argv[1], #symbol) == 0) RunAll(#symbol, #__VA_ARGS__, &symbol, true);
-#include "interpose/verbs/verbs.def"
+#include "interpose/effects/verbs.def"
 #ifdef ON_FAKE
-#include "interpose/verbs/direct_verbs.def"
+#include "interpose/effects/direct_verbs.def"
 #else
-#include "interpose/rdmacm/rdmacm.def"
+#include "interpose/effects/rdmacm.def"
 #endif
   return 0;
 }

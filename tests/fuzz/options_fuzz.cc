@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "interpose/runtime/options.h"
+#include "interpose/options/options.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string text = std::string(reinterpret_cast<const char*>(data), size).c_str();

@@ -1,4 +1,4 @@
-#include "interpose/ledger/arena.h"
+#include "interpose/base/arena.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

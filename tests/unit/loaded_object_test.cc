@@ -1,4 +1,4 @@
-#include "interpose/ledger/loaded_object.h"
+#include "interpose/libraries/loaded_object.h"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>

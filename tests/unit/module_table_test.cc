@@ -1,4 +1,4 @@
-#include "interpose/ledger/module_table.h"
+#include "interpose/stacks/module_table.h"
 
 #include <dlfcn.h>
 

@@ -1,4 +1,4 @@
-#include "interpose/ledger/mutex.h"
+#include "interpose/base/mutex.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -1,4 +1,4 @@
-#include "interpose/runtime/options.h"
+#include "interpose/options/options.h"
 
 #include <gtest/gtest.h>
 

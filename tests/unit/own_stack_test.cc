@@ -1,4 +1,4 @@
-#include "interpose/ledger/own_stack.h"
+#include "interpose/base/own_stack.h"
 
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "interpose/ledger/stack_bounds.h"
+#include "interpose/base/stack_bounds.h"
 
 namespace rdmacheck {
 namespace {

@@ -1,4 +1,4 @@
-#include "interpose/runtime/reporter.h"
+#include "interpose/checker/reporter.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "interpose/ledger/stack_depot.h"
+#include "interpose/stacks/stack_depot.h"
 
 #include <atomic>
 #include <set>

@@ -1,4 +1,4 @@
-#include "interpose/ledger/stack_memo.h"
+#include "interpose/stacks/stack_memo.h"
 
 #include <cstring>
 #include <random>

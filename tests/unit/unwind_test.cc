@@ -1,4 +1,4 @@
-#include "interpose/ledger/unwind.h"
+#include "interpose/stacks/unwind.h"
 
 #include <execinfo.h>
 

@@ -389,8 +389,8 @@ struct Row {
 const std::vector<Row> rows = {
 #define PLT_VERB(library, version, symbol, argc, ...) {#symbol, #__VA_ARGS__},
 #define SLOT_VERB(symbol, slot, ...) {#symbol, #__VA_ARGS__},
-#include "interpose/verbs/verbs.def"
-#include "interpose/verbs/direct_verbs.def"
+#include "interpose/effects/verbs.def"
+#include "interpose/effects/direct_verbs.def"
 #undef PLT_VERB
 #undef SLOT_VERB
 };

@@ -68,7 +68,7 @@ def fault_of(row, scenario, told, quiet, counted):
 
 
 def main():
-    table = (ROOT / "interpose" / "rdmacm" / "rdmacm.def").read_text()
+    table = (ROOT / "interpose" / "effects" / "rdmacm.def").read_text()
     rows = re.findall(r'^PLT_VERB\(kRdmacm, "[^"]*", (\w+),', table, re.M)
     every = {**PAIRS, **COUNTED}
     faults = [f"{row}: no pair" for row in rows if row not in every]

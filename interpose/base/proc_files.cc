@@ -1,0 +1,125 @@
+#include "interpose/base/proc_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace rdmacheck {
+namespace {
+
+// open, read and close of the C library are cancellation points; these are not.
+int Open(const char* path, int flags) {
+  return static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, 0));
+}
+ssize_t Read(int fd, void* buffer, size_t size) {
+  ssize_t n;
+  do {
+    n = syscall(SYS_read, fd, buffer, size);
+  } while (n < 0 && errno == EINTR);
+  return n;
+}
+void Close(int fd) { syscall(SYS_close, fd); }
+
+class KeepErrno {
+ public:
+  KeepErrno() : saved_(errno) {}
+  ~KeepErrno() { errno = saved_; }
+
+ private:
+  const int saved_;
+};
+
+// "55d0c0000000-55d0c0021000 rw-p …": reads what it needs of each line, a buffer at a time.
+class MapsReader {
+ public:
+  explicit MapsReader(int fd) : fd_(fd) {}
+  bool NextLine(uintptr_t* low, uintptr_t* high) {
+    return Number(low, '-') && Number(high, ' ') && SkipLine();
+  }
+
+ private:
+  int Next() {
+    if (at_ == end_) {
+      const ssize_t n = Read(fd_, buffer_, sizeof(buffer_));
+      if (n <= 0) return -1;
+      at_ = 0;
+      end_ = static_cast<size_t>(n);
+    }
+    return static_cast<unsigned char>(buffer_[at_++]);
+  }
+  bool Number(uintptr_t* value, char end) {
+    *value = 0;
+    for (;;) {
+      const int c = Next();
+      if (c == end) return true;
+      if (c >= '0' && c <= '9') {
+        *value = *value * 16 + static_cast<uintptr_t>(c - '0');
+      } else if (c >= 'a' && c <= 'f') {
+        *value = *value * 16 + static_cast<uintptr_t>(c - 'a' + 10);
+      } else {
+        return false;
+      }
+    }
+  }
+  bool SkipLine() {
+    for (;;) {
+      const int c = Next();
+      if (c < 0) return false;
+      if (c == '\n') return true;
+    }
+  }
+
+  const int fd_;
+  char buffer_[512];
+  size_t at_ = 0, end_ = 0;
+};
+
+}  // namespace
+
+bool FindMapping(uintptr_t address, uintptr_t* low, uintptr_t* high) {
+  const KeepErrno keep;
+  const int fd = Open("/proc/self/maps", O_RDONLY);
+  if (fd < 0) return false;
+  MapsReader reader(fd);
+  bool found = false;
+  while (!found && reader.NextLine(low, high)) found = address >= *low && address < *high;
+  Close(fd);
+  return found;
+}
+
+int CountTasks() {
+  const KeepErrno keep;
+  const int fd = Open("/proc/self/task", O_RDONLY | O_DIRECTORY);
+  if (fd < 0) return 0;
+  alignas(8) char buffer[512];
+  int count = 0;
+  for (;;) {
+    const long n = syscall(SYS_getdents64, fd, buffer, sizeof(buffer));
+    if (n <= 0) break;
+    for (long at = 0; at < n;) {
+      // struct linux_dirent64: inode, offset (8 bytes each), length (2), type (1), name.
+      const char* entry = buffer + at;
+      unsigned short length;
+      __builtin_memcpy(&length, entry + 16, sizeof(length));
+      count += entry[19] != '.';
+      at += length;
+    }
+  }
+  Close(fd);
+  return count;
+}
+
+size_t ReadTaskFile(int32_t tid, const char* file, char* text, size_t size) {
+  const KeepErrno keep;
+  char path[64];
+  snprintf(path, sizeof(path), "/proc/self/task/%d/%s", tid, file);
+  const int fd = Open(path, O_RDONLY);
+  if (fd < 0) return 0;
+  const ssize_t n = Read(fd, text, size);
+  Close(fd);
+  return n > 0 ? static_cast<size_t>(n) : 0;
+}
+
+}  // namespace rdmacheck

@@ -1,0 +1,66 @@
+// One call of a verb on its way through the checker, and what is known of its arguments.
+#pragma once
+
+#include <cstdint>
+
+#include "absl/container/inlined_vector.h"
+#include "interpose/ledger/entry.h"
+#include "interpose/stacks/stack_depot.h"
+#include "interpose/ledger/threads.h"
+#include "interpose/stacks/unwind.h"
+
+namespace rdmacheck {
+
+class Checker;
+
+// An object among the arguments of a verb.
+struct Argument {
+  Kind kind = Kind::kNone;
+  uintptr_t handle = 0;
+  bool required = true;         // NULL here is a fault of the program
+  const void* device = nullptr; // ibv_context of the object where it can be read (the object lives), or null
+};
+using Arguments = absl::InlinedVector<Argument, 8>;
+using Pins = absl::InlinedVector<Slot, 8>;
+
+class Call {
+ public:
+  Call(Checker& checker, const char* verb, Kind creates, void* caller);
+  const char* verb() const { return verb_; }
+  Kind creates() const { return creates_; }
+  Checker& checker() const { return checker_; }
+  ThreadRecord* self() const { return self_; }
+  int32_t tid() const { return self_ == nullptr ? 0 : self_->tid.load(std::memory_order_relaxed); }
+  // The stack that leads to this call; taken at the first question. Null when the depot is full.
+  StackDepot::Node* Stack();
+  // Asked before the work goes on on a stack of ours, from where the frames of the program are not found so easily.
+  void PrepareStack();
+  // The same stack as the birthplace of a kind: a call that brings several (an event and its id) counts them apart.
+  StackDepot::Node* StackFor(Kind kind);
+  uint32_t StackId() {
+    StackDepot::Node* node = Stack();
+    return node == nullptr ? 0 : node->id;
+  }
+  // One more watched call of this thread.
+  void Count() {
+    if (self_ != nullptr) self_->calls.store(self_->calls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+  // Kept where it is found if the thread leaves by a jump before all is noted (ForgetCallUnderWay).
+  void SetReturned(Returned returned) {
+    if (self_ != nullptr) self_->returned = returned;
+  }
+  // Made between rdmacheck_disable() and rdmacheck_enable(): remembered, never judged.
+  bool ignored() const { return self_ != nullptr && self_->disabled > 0; }
+
+ private:
+  const char* const verb_;
+  const Kind creates_;
+  void* const caller_;
+  Checker& checker_;
+  ThreadRecord* const self_;
+  StackDepot::Node* stack_ = nullptr;
+  bool taken_ = false;
+  CallPoint point_;  // if it was looked for before
+};
+
+}  // namespace rdmacheck

@@ -1,0 +1,46 @@
+#include "interpose/checker/fork.h"
+
+#include "interpose/base/arena.h"
+#include "interpose/base/own_stack.h"
+#include "interpose/base/stack_bounds.h"
+#include "interpose/checker/checker.h"
+#include "interpose/checker/guard.h"
+#include "interpose/checker/snapshots.h"
+#include "interpose/options/run_mark.h"
+#include "interpose/stacks/unwind.h"
+#include "report/process_id.h"
+
+namespace rdmacheck {
+
+void BeforeFork() {
+  Checker* checker = Checker::IfMade();
+  if (checker == nullptr) return;
+  Call call(*checker, "fork", Kind::kNone, __builtin_return_address(0));
+  if (!HasAmpleStack()) call.PrepareStack();
+  Guarded(*checker, [&] {
+    checker->SetForkStack(call.StackId());
+  });
+  checker->ForkPrepare();
+}
+
+void ForkInParent() {
+  if (Checker* checker = Checker::IfMade()) checker->ForkParent();
+}
+
+void ForkInChild() {
+  ForgetProcessId();
+  ArenaForkChild();
+  UnwinderForkChild();
+  OwnStacksForkChild();
+  Checker::ForkChildEarly();
+  Checker* checker = Checker::IfMade();
+  if (checker == nullptr) return;
+  Guarded(*checker, [&] {
+    checker->parts().judges_fork_child();
+    checker->ForkChild();
+  });
+  SnapshotsForkChild();
+  RunMarkForked();
+}
+
+}  // namespace rdmacheck

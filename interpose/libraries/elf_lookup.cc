@@ -1,0 +1,128 @@
+#include "interpose/libraries/elf_lookup.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+
+#include <cstdint>
+
+// A sanitizer's checker, or a profiler, that stands before us asks dlsym for the functions it is about to replace: at that
+// moment its strcmp and its dl_iterate_phdr are ours too, and do not work yet. So nothing here calls anything, and this
+// file is never instrumented.
+namespace rdmacheck {
+namespace {
+
+bool Same(const char* a, const char* b) {
+  for (; *a == *b; ++a, ++b) {
+    if (*a == '\0') return true;
+  }
+  return false;
+}
+
+bool BeginsWith(const char* text, const char* head) {
+  for (; *head != '\0'; ++text, ++head) {
+    if (*text != *head) return false;
+  }
+  return true;
+}
+
+// Some C libraries relocate the pointers of the dynamic section, some leave them relative.
+template <class T>
+T* At(const link_map* map, ElfW(Addr) pointer) {
+  return reinterpret_cast<T*>(pointer < map->l_addr ? map->l_addr + pointer : pointer);
+}
+
+uint32_t GnuHash(const char* name) {
+  uint32_t h = 5381;
+  for (; *name != '\0'; ++name) h = h * 33 + static_cast<unsigned char>(*name);
+  return h;
+}
+
+void* Search(const link_map* map, const char* name) {
+  const ElfW(Sym)* symbols = nullptr;
+  const char* strings = nullptr;
+  const uint32_t* hash = nullptr;
+  const uint16_t* versions = nullptr;
+  for (const ElfW(Dyn)* dynamic = map->l_ld; dynamic->d_tag != DT_NULL; ++dynamic) {
+    switch (dynamic->d_tag) {
+      case DT_SYMTAB: symbols = At<const ElfW(Sym)>(map, dynamic->d_un.d_ptr); break;
+      case DT_STRTAB: strings = At<const char>(map, dynamic->d_un.d_ptr); break;
+      case DT_GNU_HASH: hash = At<const uint32_t>(map, dynamic->d_un.d_ptr); break;
+      case DT_VERSYM: versions = At<const uint16_t>(map, dynamic->d_un.d_ptr); break;
+      default: break;
+    }
+  }
+  if (symbols == nullptr || strings == nullptr || hash == nullptr) return nullptr;
+  const uint32_t buckets = hash[0], first = hash[1], bloom_words = hash[2];
+  const auto* bucket = reinterpret_cast<const uint32_t*>(reinterpret_cast<const ElfW(Addr)*>(hash + 4) + bloom_words);
+  const uint32_t* chain = bucket + buckets;
+  const uint32_t h = GnuHash(name);
+  uint32_t i = buckets == 0 ? 0 : bucket[h % buckets];
+  if (i < first) return nullptr;
+  for (;; ++i) {
+    const uint32_t other = chain[i - first];
+    const bool is_default = versions == nullptr || (versions[i] & 0x8000) == 0;
+    if (((other ^ h) >> 1) == 0 && is_default && symbols[i].st_shndx != SHN_UNDEF &&
+        Same(strings + symbols[i].st_name, name)) {
+      return reinterpret_cast<void*>(map->l_addr + symbols[i].st_value);
+    }
+    if ((other & 1) != 0) return nullptr;
+  }
+}
+
+// The default version of `name` in the first loaded file whose name begins with `file`. The C library was there before
+// any thread was, so the list up to it does not change while it is read.
+void* FindInLoadedFile(const char* file, const char* name) {
+  for (const link_map* map = _r_debug.r_map; map != nullptr; map = map->l_next) {
+    if (map->l_name == nullptr) continue;
+    const char* base = map->l_name;
+    for (const char* at = map->l_name; *at != '\0'; ++at) {
+      if (*at == '/') base = at + 1;
+    }
+    if (!BeginsWith(base, file)) continue;
+    if (void* found = Search(map, name)) return found;
+  }
+  return nullptr;
+}
+
+// Before glibc 2.34 the two lived in a library of their own.
+void* LibcFunction(const char* name) {
+  void* found = FindInLoadedFile("libc.so.", name);
+  return found != nullptr ? found : FindInLoadedFile("libdl.so.", name);
+}
+
+void* known_dlsym = nullptr;
+void* known_dlvsym = nullptr;
+
+}  // namespace
+
+DlvsymFunction RealDlvsym() {
+  void* real = __atomic_load_n(&known_dlvsym, __ATOMIC_ACQUIRE);
+  if (real == nullptr) {
+    real = LibcFunction("dlvsym");
+    __atomic_store_n(&known_dlvsym, real, __ATOMIC_RELEASE);
+  }
+  return reinterpret_cast<DlvsymFunction>(real);
+}
+
+DlsymFunction RealDlsym() {
+  void* real = __atomic_load_n(&known_dlsym, __ATOMIC_ACQUIRE);
+  if (real == nullptr) {
+    real = LibcFunction("dlsym");
+    // Another interposer may stand between us and the C library: chain to it. The look-up is made from this file, so
+    // what is "next" is what comes after us.
+    if (real != nullptr) {
+      void* next = reinterpret_cast<DlsymFunction>(real)(RTLD_NEXT, "dlsym");
+      if (next != nullptr) real = next;
+    }
+    __atomic_store_n(&known_dlsym, real, __ATOMIC_RELEASE);
+  }
+  return reinterpret_cast<DlsymFunction>(real);
+}
+
+}  // namespace rdmacheck
+
+extern "C" {
+void* rdmacheck_real_dlsym(void) { return reinterpret_cast<void*>(rdmacheck::RealDlsym()); }
+void* rdmacheck_real_dlvsym(void) { return reinterpret_cast<void*>(rdmacheck::RealDlvsym()); }
+}

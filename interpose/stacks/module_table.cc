@@ -1,0 +1,184 @@
+#include "interpose/stacks/module_table.h"
+
+#include <elf.h>
+#include <link.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <atomic>
+#include <climits>
+#include <cstring>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/strings/match.h"
+#include "absl/strings/string_view.h"
+#include "interpose/libraries/loaded_object.h"
+#include "interpose/libraries/loader_name.h"
+#include "report/mapped_file.h"
+
+namespace rdmacheck {
+namespace {
+
+std::string BuildIdOf(const dl_phdr_info* info) {
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+    if (segment.p_type != PT_NOTE) continue;
+    const char* at = reinterpret_cast<const char*>(info->dlpi_addr + segment.p_vaddr);
+    const char* const end = at + segment.p_memsz;
+    while (at + sizeof(ElfW(Nhdr)) <= end) {
+      const auto* note = reinterpret_cast<const ElfW(Nhdr)*>(at);
+      const char* name = at + sizeof(*note);
+      const char* data = name + ((note->n_namesz + 3u) & ~3u);
+      if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && memcmp(name, "GNU", 4) == 0) {
+        static constexpr char kHex[] = "0123456789abcdef";
+        std::string id;
+        for (uint32_t k = 0; k < note->n_descsz; ++k) {
+          id += kHex[static_cast<unsigned char>(data[k]) >> 4];
+          id += kHex[static_cast<unsigned char>(data[k]) & 15];
+        }
+        return id;
+      }
+      at = data + ((note->n_descsz + 3u) & ~3u);
+    }
+  }
+  return std::string();
+}
+
+// Asked once: it does not change, and later it may be forbidden to ask.
+std::string ProgramPath() {
+  static std::atomic<const std::string*> known{nullptr};
+  const std::string* path = known.load(std::memory_order_acquire);
+  if (path == nullptr) {
+    std::string name(PATH_MAX, '\0');
+    const ssize_t n = readlink("/proc/self/exe", &name[0], name.size());
+    path = new std::string(n > 0 ? name.substr(0, static_cast<size_t>(n)) : std::string("[program]"));
+    known.store(path, std::memory_order_release);
+  }
+  return *path;
+}
+
+std::string PathOf(const dl_phdr_info* info) {
+  // Not on the stack, which may be a small one.
+  std::string name(PATH_MAX, '\0');
+  CopyLoaderName(info->dlpi_name, &name[0], name.size());
+  name.resize(strlen(name.c_str()));
+  if (!name.empty()) {
+    // Paths relative to a folder the program may leave are made whole while it is still there.
+    if (name[0] == '/' || name.find('/') == std::string::npos) return name;
+    std::string whole(PATH_MAX, '\0');
+    return realpath(name.c_str(), &whole[0]) != nullptr ? std::string(whole.c_str()) : name;
+  }
+  return ProgramPath();
+}
+
+struct Seen {
+  Module module;
+  uintptr_t begin = 0, end = 0;  // of the whole file in memory
+};
+
+int Visit(dl_phdr_info* info, size_t, void* data) {
+  auto* seen = static_cast<Seen*>(data);
+  seen->begin = ~uintptr_t{0};
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+    if (segment.p_type != PT_LOAD) continue;
+    seen->begin = std::min(seen->begin, static_cast<uintptr_t>(info->dlpi_addr + segment.p_vaddr));
+    seen->end = std::max(seen->end, static_cast<uintptr_t>(info->dlpi_addr + segment.p_vaddr + segment.p_memsz));
+  }
+  seen->module.path = PathOf(info);
+  seen->module.build_id = BuildIdOf(info);
+  seen->module.base = info->dlpi_addr;
+  seen->module.owner = OwnerOf(seen->module.path);
+  return 1;
+}
+
+}  // namespace
+
+namespace {
+
+Module::Owner OwnerOfName(absl::string_view name) {
+  if (const size_t slash = name.rfind('/'); slash != absl::string_view::npos) name.remove_prefix(slash + 1);
+  if (absl::StartsWith(name, "librdmacm.so")) return Module::Owner::kLibrdmacm;
+  if (absl::StartsWith(name, "libibverbs.so")) return Module::Owner::kLibibverbs;
+  for (const char* provider : {"libmlx5.so", "libmlx4.so", "libefa.so", "libhns.so", "libmana.so", "libionic.so"}) {
+    if (absl::StartsWith(name, provider)) return Module::Owner::kDirectVerbs;
+  }
+  if (absl::StrContains(name, "-rdmav")) return Module::Owner::kDirectVerbs;
+  return Module::Owner::kProgram;
+}
+
+}  // namespace
+
+Module::Owner OwnerOf(const std::string& path) { return OwnerOfName(path); }
+
+bool IsLibraryCode(void* address) {
+  // libibverbs calls itself from a few places, each of them often. What was its code stays so: it is never unloaded, since
+  // a hook has a hold on it.
+  static std::atomic<void*> known[64];
+  std::atomic<void*>& place = known[(reinterpret_cast<uintptr_t>(address) * 0x9E3779B97F4A7C15u) >> 58];
+  if (place.load(std::memory_order_relaxed) == address) return true;
+  auto visit = [](dl_phdr_info* info, size_t, void*) {
+    // The end of the name says it; read with care, as all that the loader wrote.
+    char name[256];
+    CopyLoaderBaseName(info->dlpi_name, name, sizeof(name));
+    return static_cast<int>(OwnerOfName(name) != Module::Owner::kProgram);
+  };
+  if (VisitLoadedObject(reinterpret_cast<uintptr_t>(address), visit, nullptr) == 0) return false;
+  place.store(address, std::memory_order_relaxed);
+  return true;
+}
+
+void ModuleTable::Resolve(void* const* addresses, size_t count, CodePlace* places) {
+  // Neighbours of a stack mostly lie in the same file: each is asked for once.
+  struct Known {
+    uintptr_t begin, end, base;
+    ModuleId id;
+  };
+  absl::InlinedVector<Known, 8> known;
+  for (size_t k = 0; k < count; ++k) {
+    const uintptr_t address = reinterpret_cast<uintptr_t>(addresses[k]);
+    places[k] = CodePlace();
+    places[k].offset = address;
+    auto in = std::find_if(known.begin(), known.end(),
+                           [address](const Known& file) { return address >= file.begin && address < file.end; });
+    if (in == known.end()) {
+      Seen seen;
+      if (VisitLoadedObject(address, &Visit, &seen) == 0) continue;
+      known.push_back({seen.begin, seen.end, seen.module.base, IdOf(seen.module)});
+      in = known.end() - 1;
+      if (address < in->begin || address >= in->end) continue;
+    }
+    places[k].module = in->id;
+    places[k].offset = address - in->base;
+  }
+}
+
+ModuleId ModuleTable::IdOf(const Module& seen) {
+  MutexLock lock(&mutex_);
+  for (size_t i = 0; i < modules_.size(); ++i) {
+    const Module& known = modules_[i];
+    if (known.base == seen.base && known.path == seen.path && known.build_id == seen.build_id) {
+      return static_cast<ModuleId>(i + 1);
+    }
+  }
+  if (modules_.size() >= 65534) return 0;
+  modules_.push_back(seen);
+  if (!seen.path.empty() && seen.path[0] == '/') modules_.back().image = MappedFile(seen.path).Keep();
+  return static_cast<ModuleId>(modules_.size());
+}
+
+std::string_view ModuleTable::ImageOf(const std::string& path, const std::string& build_id) const {
+  MutexLock lock(&mutex_);
+  for (const Module& known : modules_) {
+    if (known.path == path && known.build_id == build_id && !known.image.empty()) return known.image;
+  }
+  return {};
+}
+
+Module ModuleTable::Get(ModuleId id) const {
+  MutexLock lock(&mutex_);
+  return id == 0 || id > modules_.size() ? Module() : modules_[id - 1];
+}
+
+}  // namespace rdmacheck
