@@ -1,5 +1,6 @@
 #include "report/finding.h"
 
+#include <algorithm>
 #include <cstddef>
 
 namespace rdmacheck {
@@ -66,6 +67,21 @@ const char* NameOf(Role role) {
       return "holder";
   }
   return "child";
+}
+
+void KindCounts::Add(const std::string& kind, uint64_t count) {
+  total_ += count;
+  for (auto& [known, sum] : counts_) {
+    if (known == kind) {
+      sum += count;
+      return;
+    }
+  }
+  counts_.emplace_back(kind, count);
+}
+
+void KindCounts::SortByCount() {
+  std::stable_sort(counts_.begin(), counts_.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
 }
 
 FindingCounts::OfRule& FindingCounts::RowOf(Rule rule, Severity severity) {

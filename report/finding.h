@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace rdmacheck {
@@ -105,6 +106,38 @@ struct ObjectRef {
   std::string remark;                 // e.g. "its QP is in ERR", "destroy refused and never retried"
 };
 
+// Counts by kind, in the order in which the kinds first came, or largest first.
+class KindCounts {
+ public:
+  void Add(const std::string& kind, uint64_t count = 1);
+  void SortByCount();
+  uint64_t total() const { return total_; }
+  const std::vector<std::pair<std::string, uint64_t>>& counts() const { return counts_; }
+
+ private:
+  uint64_t total_ = 0;
+  std::vector<std::pair<std::string, uint64_t>> counts_;
+};
+
+// A sentence of a report, before it is put into words (sentences.h).
+enum class Sentence : uint8_t {
+#define RDMACHECK_SENTENCE(name, rule, types, words) name,
+#include "report/sentences.def"
+#undef RDMACHECK_SENTENCE
+};
+struct Errno {
+  int value = 0;
+};
+struct Seconds {
+  double value = 0;
+};
+using Value = std::variant<int64_t, std::string, std::vector<std::string>, ObjectRef, ThreadRef, std::vector<ThreadRef>, Errno,
+                           Seconds, KindCounts>;
+struct Statement {
+  Sentence sentence{};
+  std::vector<Value> values;
+};
+
 enum class Role : uint8_t { kChild, kParent, kContext, kHolder };
 const char* NameOf(Role role);
 
@@ -146,11 +179,13 @@ struct TimelineEntry {
 struct Finding {
   Rule rule{};
   Severity severity = Severity::kNote;
-  std::string message;              // one sentence, no full stop needed, no addresses
+  std::vector<Statement> says;      // one sentence, perhaps of several parts
+  std::vector<Statement> adds;      // further sentences: advice, what is not known
+  std::string message;              // what it says, in words (PutIntoWords, or read from a report)
   double time = 0;                  // seconds since the epoch
   std::string verb;                 // the call it was found in; empty at exit
   bool has_result = false;
-  int result = 0;                   // what the call answered (an errno value), where it was already made
+  int result = 0;                   // what the call returned (an errno value), where it was already made
   ThreadRef thread;
   bool has_object = false;
   ObjectRef object;
@@ -163,7 +198,7 @@ struct Finding {
   uint64_t resolved = 0;            // how many of these were destroyed at a later try
   uint64_t bytes = 0;
   std::vector<Group> groups;        // create-failed: what this process holds
-  std::vector<std::string> hints;   // further sentences for the text: advice, what is not known
+  std::vector<std::string> hints;   // what it adds, in words
   std::vector<TimelineEntry> timeline;
   std::string suppressed_by;        // the suppression line that matched; then it is only counted
 };

@@ -11,6 +11,7 @@
 #include "report/errno_name.h"
 #include "report/modules.h"
 #include "report/printable.h"
+#include "report/sentences.h"
 
 namespace rdmacheck {
 namespace {
@@ -49,40 +50,10 @@ const char* Upper(Severity severity) {
   return "NOTE";
 }
 
-// "3 mr, 1 pd": counts by kind, in the order in which the kinds first came.
-class KindCounts {
- public:
-  void Add(const std::string& kind, uint64_t count) {
-    total_ += count;
-    for (auto& [known, sum] : counts_) {
-      if (known == kind) {
-        sum += count;
-        return;
-      }
-    }
-    counts_.emplace_back(kind, count);
-  }
-  uint64_t total() const { return total_; }
-  std::string Text() const {
-    std::string text;
-    for (const auto& [kind, count] : counts_) Append(&text, text.empty() ? "" : ", ", count, " ", kind);
-    return text;
-  }
-
- private:
-  uint64_t total_ = 0;
-  std::vector<std::pair<std::string, uint64_t>> counts_;
-};
-
 std::string NumbersOf(const ObjectRef& object) {
   std::string text;
   for (const Number& number : object.numbers) {
-    Append(&text, text.empty() ? "" : " ", number.name, "=");
-    if (number.hex) {
-      Append(&text, Hex(number.value));
-    } else {
-      Append(&text, number.value);
-    }
+    Append(&text, text.empty() ? "" : " ", TextOf(number, object.kind));
   }
   return text;
 }
@@ -171,7 +142,7 @@ std::string TextWriter::ShortPlace(StackId id) {
 
 void TextWriter::ObjectDetails(const ObjectRef& object) {
   if (!object.last_failed_call.verb.empty()) {
-    Detail(Cat("last failed call: ", object.last_failed_call.verb, " answered ",
+    Detail(Cat("last failed call: ", object.last_failed_call.verb, " returned ",
                ResultText(object.last_failed_call.result)));
   }
   if (!object.remark.empty()) Detail(object.remark);
@@ -218,15 +189,13 @@ void TextWriter::Leaks(const std::vector<const Finding*>& findings, std::string_
   std::string sentence(header);
   if (sentence.empty() && first.rule == Rule::kLeakAtClose) {
     const std::string verb = first.verb.empty() ? "ibv_close_device" : first.verb;
-    sentence = Cat(verb, "(", first.object.device, ") leaves ", Counted(alive.total(), "object", "objects"),
-                   " alive: ", alive.Text());
+    sentence = Words(Is<Sentence::kLeftByClose>(verb, first.object.device, alive.total(), alive));
   } else if (sentence.empty() && first.rule == Rule::kOpenAtExit) {
-    sentence =
-        Cat(Counted(alive.total(), "object is", "objects are"), " still open when the process ends: ", alive.Text());
+    sentence = Words(Is<Sentence::kLeftAtExit>(alive.total(), alive));
   } else if (sentence.empty()) {
     sentence = first.message;
     const bool more = findings.size() > 1 || first.count > 1;
-    if (more) Append(&sentence, " (in all: ", alive.Text(), ")");
+    if (more) Append(&sentence, " (in all: ", TextOf(alive), ")");
   }
   Header(severity, first.rule, sentence);
 
@@ -243,7 +212,7 @@ void TextWriter::Leaks(const std::vector<const Finding*>& findings, std::string_
     KindCounts counts;
     for (const Finding* finding : rest) counts.Add(finding->object.kind, finding->count);
     Line(Cat("and ", counts.total(), " more from ",
-             Counted(rest.size(), "other creating stack", "other creating stacks"), ": ", counts.Text()));
+             Counted(rest.size(), "other creating stack", "other creating stacks"), ": ", TextOf(counts)));
   }
 
   // The close is one call, so its stack stands once.
@@ -275,7 +244,7 @@ const char* HeadingOf(Rule rule, StackRole role) {
         case Rule::kForeignProcess:
           return "used here";
         case Rule::kLateAck:
-          return "acked here";
+          return "acknowledged here";
         case Rule::kCreateFailed:
           return "failed here";
         default:
@@ -288,7 +257,7 @@ const char* HeadingOf(Rule rule, StackRole role) {
     case StackRole::kClosed:
       return "its context was closed";
     case StackRole::kEventTaken:
-      return "the event was taken";
+      return "the event was received";
     case StackRole::kOtherThread:
       return rule == Rule::kForeignProcess ? "this process was forked" : "meanwhile in another thread";
   }
@@ -338,7 +307,7 @@ void TextWriter::RelatedObjects(const Finding& finding) {
   KindCounts rest;
   for (size_t i = lines; i < counts.size(); ++i) rest.Add(counts[i].kind, counts[i].count);
   Line(Cat("and ", rest.total(), " more from ",
-           Counted(counts.size() - lines, "other creating stack", "other creating stacks"), ": ", rest.Text()));
+           Counted(counts.size() - lines, "other creating stack", "other creating stacks"), ": ", TextOf(rest)));
 }
 
 std::string TextWriter::NotShown(const Finding& finding, uint64_t not_shown) {
@@ -361,7 +330,7 @@ void TextWriter::Groups(const Finding& finding) {
   if (finding.groups.empty()) return;
   KindCounts held;
   for (const Group& group : finding.groups) held.Add(group.kind, group.count);
-  Line(Cat("this process holds ", held.Text(), ":"));
+  Line(Cat("this process holds ", TextOf(held), ":"));
   std::vector<const Group*> groups;
   for (const Group& group : finding.groups) groups.push_back(&group);
   std::stable_sort(groups.begin(), groups.end(), [](const Group* a, const Group* b) { return a->count > b->count; });
@@ -379,7 +348,7 @@ void TextWriter::Groups(const Finding& finding) {
     KindCounts rest;
     for (size_t i = shown; i < groups.size(); ++i) rest.Add(groups[i]->kind, groups[i]->count);
     Detail(Cat("and from ", Counted(groups.size() - shown, "other creating stack", "other creating stacks"), ": ",
-               rest.Text()));
+               TextOf(rest)));
   }
 }
 
@@ -397,7 +366,7 @@ void TextWriter::Event(const Finding& finding, std::string_view header) {
     ObjectDetails(object);
   }
   if (finding.has_result && finding.result != 0) {
-    Line(Cat(finding.verb.empty() ? "the call" : finding.verb, " answered ", ResultText(finding.result)));
+    Line(Cat(finding.verb.empty() ? "the call" : finding.verb, " returned ", ResultText(finding.result)));
   }
   RelatedObjects(finding);
   Groups(finding);
@@ -415,6 +384,7 @@ void TextWriter::Event(const Finding& finding, std::string_view header) {
 
 std::string Duration(double seconds) {
   if (!(seconds > 0)) return "0 ms";
+  if (seconds < 0.0005) return Cat(ToNearest(seconds * 1e6), " us");
   if (seconds < 0.9995) return Cat(ToNearest(seconds * 1000), " ms");
   if (seconds < 120) return Cat(Rounded(seconds), " s");
   if (seconds < 7200) return Cat(Rounded(seconds / 60), " min");
@@ -557,6 +527,8 @@ std::string NotShownLine(const Finding& finding, uint64_t not_shown, int pid, Fr
   TextWriter writer(pid, frames);
   return writer.NotShown(finding, not_shown);
 }
+
+std::string ToldLine(int pid, const Statement& statement) { return Cat("==", pid, "==rdmacheck: ", Words(statement), "\n"); }
 
 std::string SummaryLine(const std::vector<Finding>& findings) { return SummaryLine(CountsOf(findings)); }
 

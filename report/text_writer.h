@@ -24,6 +24,9 @@ std::string TextOf(const std::vector<Finding>& group, int pid, FrameSource& fram
 // that was made more often than it was written out.
 std::string NotShownLine(const Finding& finding, uint64_t not_shown, int pid, FrameSource& frames);
 
+// "==PID==rdmacheck: …" and a newline.
+std::string ToldLine(int pid, const Statement& statement);
+
 // Is there a stack in which no function of the program's own files has a name?
 bool LacksNames(const std::vector<Finding>& group, FrameSource& frames);
 
@@ -36,7 +39,7 @@ std::string SummaryLine(const std::vector<Finding>& findings);
 std::string TextOf(const Frame& frame);       // "function file:line (module+0xoffset)"
 std::string TextOf(const ObjectRef& object);  // "qp #7 on rxe0: qpn=0x11"
 std::string TextOf(const ThreadRef& thread);  // "thread 4711 (worker)"
-std::string Duration(double seconds);         // "350 ms", "2.1 s", "12 min", "3.4 h"
+std::string Duration(double seconds);         // "20 us", "350 ms", "2.1 s", "12 min", "3.4 h"
 std::string Bytes(uint64_t count);            // "4.0 KiB"
 
 // Frames without what stands below main() or a thread's function: the C library's start code.

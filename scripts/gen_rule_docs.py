@@ -7,10 +7,10 @@ gen_rule_docs.py --reports [RULE]...
                            librdmacm's rules boot a virtual machine each
 gen_rule_docs.py --check   exit 1 if the table is not what would be written, or if a rule's section is not as it should be:
                            there, in the order of rules.def, with its parts, a report that agrees with what the first
-                           scenario named expects (heading and, on the stand-in, line numbers), and a clean twin
+                           scenario named expects (heading and, on the fake libibverbs, line numbers), and a passing variant
                            that expects nothing
 
-A section names its scenarios as "**Shown by** `NAME ARGS`, ...; **clean twin** `NAME ARGS`, ....": ARGS picks the RUN.
+A section names its scenarios as "**Shown by** `NAME ARGS`, ...; **passing variant** `NAME ARGS`, ....": ARGS picks the RUN.
 """
 import pathlib
 import re
@@ -25,8 +25,8 @@ import run_scenario  # noqa: E402
 
 ROW = re.compile(r'^RDMACHECK_RULE\((\w+), "([\w-]+)", Severity::k(\w+), "(.+)"\)$')
 BEGIN, END = "<!-- table -->\n", "<!-- end of the table -->\n"
-PARTS = ["What", r"Why it is (?:a fault|told)", "How to mend it", "Legal, and quiet", "Severity"]
-SHOWN = re.compile(r"^\*\*Shown by\*\* (`.*`); \*\*clean twin\*\* (`.*`)\.$", re.M)
+PARTS = ["What", "Why it is a bug", "Example", "Report", "How to fix", "Not reported", "Severity"]
+SHOWN = re.compile(r"^\*\*Shown by\*\* (`.*`); \*\*passing variant\*\* (`.*`)\.$", re.M)
 # Severities that are not settled when the finding is made, as the contract has them.
 LATER = {
     "open-at-exit": "warning, error with `strict`",
@@ -91,7 +91,7 @@ def disagrees(report, run, marks, rule):
 
 def faults_of(rule, section):
     for part in PARTS:
-        if not re.search(rf"^\*\*{part}\.\*\* ", section, re.M):
+        if not re.search(rf"^\*\*{part}\.\*\*\s", section, re.M):
             yield f"has no part **{part}.**"
     if not re.search(r"\(3\)", section):
         yield "names no man page"
@@ -103,7 +103,7 @@ def faults_of(rule, section):
         yield "has no report"
     shown = SHOWN.search(section)
     if shown is None:
-        yield "does not end in **Shown by** `…`; **clean twin** `…`."
+        yield "does not end in **Shown by** `…`; **passing variant** `…`."
         return
     names, twins = (re.findall(r"`([^`]+)`", part) for part in shown.groups())
     for number, words in enumerate(names):
@@ -122,9 +122,9 @@ def faults_of(rule, section):
     for words in twins:
         runs = runs_of(words)
         if runs is None:
-            yield f"names clean twin `{words}`, which is not there"
+            yield f"names passing variant `{words}`, which is not there"
         elif not any(what == "EXPECT-NOTHING" for run, _ in runs for what, _, _ in run.checks):
-            yield f"names clean twin `{words}`, which does not expect nothing"
+            yield f"names passing variant `{words}`, which does not expect nothing"
 
 
 def check(page):

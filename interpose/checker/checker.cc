@@ -93,11 +93,11 @@ Checker::Checker(const Parts& parts) : parts_(parts), fork_mark_(MapForkMark()) 
   if (UnderRun() && options_.snapshot_signal == 0) StartRunSnapshots(reporter());
   if (options_.verbosity >= 1) {
     const std::string libibverbs = PathOfLoaded(Library::kIbverbs), librdmacm = PathOfLoaded(Library::kRdmacm);
-    reporter().Tell("version " RDMACHECK_VERSION ", libibverbs " +
-                    (libibverbs.empty() ? std::string("not loaded") : libibverbs) +
-                    (librdmacm.empty() ? std::string() : ", librdmacm " + librdmacm) + ", " +
-                    std::to_string(parts.exported_verbs) + " exported verbs hooked");
-    reporter().Tell("not watched: post_send, post_recv, poll_cq, req_notify_cq and other data-path calls");
+    const uint32_t hooked = parts.exported_verbs;
+    reporter().Tell(libibverbs.empty()  ? Is<Sentence::kStartedWithout>(RDMACHECK_VERSION, hooked)
+                    : librdmacm.empty() ? Is<Sentence::kStarted>(RDMACHECK_VERSION, libibverbs, hooked)
+                                        : Is<Sentence::kStartedWithCm>(RDMACHECK_VERSION, libibverbs, librdmacm, hooked));
+    reporter().Tell(Is<Sentence::kDataPath>());
   }
 }
 
@@ -113,7 +113,8 @@ std::string Checker::NameOf(uint32_t id) const {
   return id == 0 || id > names_.size() ? std::string() : names_[id - 1];
 }
 
-void Checker::Unwatched(const std::string& sentence) {
+void Checker::Unwatched(const Statement& statement) {
+  const std::string sentence = Words(statement);
   MutexLock lock(&mutex_);
   if (std::find(unwatched_.begin(), unwatched_.end(), sentence) == unwatched_.end()) unwatched_.push_back(sentence);
 }
@@ -125,11 +126,12 @@ std::vector<std::string> Checker::UnwatchedSentences() const {
     sentences = unwatched_;
   }
   const uint64_t lost = out_of_memory_.load();
-  if (lost > 0) sentences.push_back(std::to_string(lost) + (lost == 1 ? " call" : " calls") + " for want of memory");
+  if (lost > 0) sentences.push_back(Words(Is<Sentence::kCallsLost>(lost)));
   return sentences;
 }
 
-void Checker::TellOnce(const std::string& sentence) {
+void Checker::TellOnce(const Statement& statement) {
+  const std::string sentence = Words(statement);
   {
     MutexLock lock(&mutex_);
     if (std::find(told_.begin(), told_.end(), sentence) != told_.end()) return;

@@ -127,7 +127,7 @@ uint64_t KeyOf(const Finding& finding) {
 // A finding that stands for refusals by several verbs names them.
 void AddVerb(Finding* finding, const std::string& verb) {
   if (finding->verb == verb) return;
-  const std::string also = "also refused in the same call: " + verb;
+  const std::string also = Words(Is<Sentence::kAlsoRefused>(verb));
   if (std::find(finding->hints.begin(), finding->hints.end(), also) == finding->hints.end()) {
     finding->hints.push_back(also);
   }
@@ -155,22 +155,22 @@ constexpr size_t kLargestSuppressions = 16 << 20;
 // O_NONBLOCK: a FIFO that nobody writes to must not stop the program.
 std::string ReadSuppressions(const std::string& path, std::string* error) {
   std::string text;
-  const std::string head = "cannot read the suppressions file " + path + ": ";
+  const auto because = [&path](const std::string& why) { return Words(Is<Sentence::kCannotReadSuppressions>(path, why)); };
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
   struct stat info = {};
   if (fd < 0 || fstat(fd, &info) != 0) {
-    *error = head + ErrnoText(errno);
+    *error = because(ErrnoText(errno));
   } else if (S_ISDIR(info.st_mode)) {
-    *error = head + ErrnoText(EISDIR);
+    *error = because(ErrnoText(EISDIR));
   } else if (!S_ISREG(info.st_mode)) {
-    *error = head + "it is not a regular file";
+    *error = because(Words(Is<Sentence::kNotRegular>()));
   } else {
     char buffer[2048];
     ssize_t n;
     while ((n = read(fd, buffer, sizeof(buffer))) != 0 && error->empty()) {
-      if (n < 0 && errno != EINTR) *error = head + ErrnoText(errno);
+      if (n < 0 && errno != EINTR) *error = because(ErrnoText(errno));
       if (n > 0) text.append(buffer, static_cast<size_t>(n));
-      if (text.size() > kLargestSuppressions) *error = head + "it is larger than 16 MiB";
+      if (text.size() > kLargestSuppressions) *error = because(Words(Is<Sentence::kTooLarge>()));
     }
   }
   if (fd >= 0) close(fd);
@@ -280,8 +280,7 @@ void Reporter::WriteLocked(const std::vector<Finding>& group, const std::string&
   sink_.WriteText(text);
   if (told_names_ || !options_.symbolize || !LacksNames(group, *frames)) return;
   told_names_ = true;
-  sink_.Tell("functions shown as ?? have no symbols in their file: link without -s and do not strip it (-g adds lines), or "
-             "install its debug symbols");
+  Tell(Is<Sentence::kNoNames>());
 }
 
 // ---- what is said at once
@@ -312,11 +311,20 @@ void Reporter::Say(Finding finding) {
   Say(std::move(group));
 }
 
-void Reporter::Say(std::vector<Finding> group, const std::string& header) {
+void Reporter::Say(std::vector<Finding> group) { SayGroup(std::move(group), std::string()); }
+
+void Reporter::Say(std::vector<Finding> group, const Statement& header) {
+  if (group.empty()) return;
+  const std::string words = Words(header, group.front());
+  SayGroup(std::move(group), words);
+}
+
+void Reporter::SayGroup(std::vector<Finding> group, const std::string& header) {
   if (group.empty()) return;
   std::vector<uint64_t> keys;
   for (const Finding& finding : group) keys.push_back(KeyOf(finding));
   if (CountAgain(group, keys)) return;
+  for (Finding& finding : group) PutIntoWords(&finding);
   bool error = false, urgent = false;
   {
     QuietScope quiet;
@@ -433,6 +441,7 @@ uint64_t Reporter::TakeOutLocked(const Pending& pending) {
 }
 
 void Reporter::SayRefusal(Finding finding, uint64_t serial, const Refusal& refusal) {
+  PutIntoWords(&finding);
   const uint64_t key = RefusalKey(finding, refusal.explained);
   {
     QuietScope quiet;
@@ -473,13 +482,13 @@ bool Reporter::RefusalOf(uint64_t serial, Refusal* refusal) {
   return true;
 }
 
-void Reporter::Resolve(uint64_t serial, const std::string& how) {
+void Reporter::Resolve(uint64_t serial, const Statement& how) {
   MutexLock lock(&mutex_);
   auto it = pending_.find(serial);
   if (it == pending_.end()) return;
   if (auto known = known_.find(it->second.key); known != known_.end()) {
     ++known->second.resolved;
-    known->second.how = how;
+    known->second.how = Words(how);
   }
   pending_.erase(it);
 }
@@ -514,6 +523,7 @@ bool Reporter::CountHardened(const Finding& like, uint64_t serial) {
 }
 
 void Reporter::Harden(Finding finding, uint64_t serial) {
+  PutIntoWords(&finding);
   bool error = false;
   {
     QuietScope quiet;
@@ -554,6 +564,7 @@ void Reporter::Harden(Finding finding, uint64_t serial) {
 // ---- one finding for each subject
 
 void Reporter::SayOnce(Finding finding, uint64_t subject) {
+  PutIntoWords(&finding);
   const uint64_t key = Mixed(KeyOf(finding), subject);
   bool error = false;
   {
@@ -585,6 +596,7 @@ bool Reporter::Again(uint64_t subject, int result) {
 }
 
 bool Reporter::Complete(uint64_t subject, Finding more) {
+  PutIntoWords(&more);
   MutexLock lock(&mutex_);
   auto it = subjects_.find(subject);
   if (it == subjects_.end()) return false;
@@ -660,17 +672,10 @@ std::string Reporter::NotShownLocked(FrameSource* frames) {
     text += NotShownLine(finding, known->times - known->shown, ProcessId(), *frames);
     ++lines;
   }
-  const std::string head = "==" + std::to_string(ProcessId()) + "==rdmacheck: ";
-  if (others > 0) {
-    text += head + std::to_string(others) + " more not shown, of " + std::to_string(of_findings) + " other finding" +
-            (of_findings == 1 ? "" : "s") + "\n";
-  }
+  if (others > 0) text += ToldLine(ProcessId(), Is<Sentence::kOthersNotShown>(others, of_findings));
   uint64_t not_kept = beyond_;
   for (const auto& [key, known] : known_) not_kept += known.finding == nullptr;
-  if (not_kept > 0) {
-    text += head + std::to_string(not_kept) + (not_kept == 1 ? " finding is" : " findings are") +
-            " counted but not listed in the JSON report, which lists " + std::to_string(kMaxKept) + "\n";
-  }
+  if (not_kept > 0) text += ToldLine(ProcessId(), Is<Sentence::kNotListed>(not_kept, kMaxKept));
   return text;
 }
 
@@ -686,17 +691,18 @@ void Reporter::Summarize(bool growth) {
   sink_.WriteText(NotShownLocked(frames.get()) + WithGrowth(std::move(summary), report, frames.get()));
 }
 
-// "…; growth: 1528 of 1537 qp created at connect_peer peer.c:42 still live" before the end of the line.
+// Before the end of the line.
 std::string Reporter::WithGrowth(std::string summary, const Report& report, FrameSource* frames) {
   if (report.summary.growth.empty()) return summary;
   summary.pop_back();
   for (const Growth& growth : report.summary.growth) {
     const std::vector<Frame> stack = frames->FramesOf(growth.stack);
-    summary += "; growth: " + std::to_string(growth.alive) + " of " + std::to_string(growth.created) + " " + growth.kind +
-               " created" + (stack.empty() ? std::string() : " at " + TextOf(stack[0])) + " still live";
+    summary += stack.empty() ? Words(Is<Sentence::kGrowth>(growth.alive, growth.created, growth.kind))
+                             : Words(Is<Sentence::kGrowthAt>(growth.alive, growth.created, growth.kind, TextOf(stack[0])));
   }
   return summary + "\n";
 }
+
 std::vector<std::string> Reporter::UnmatchedSuppressions() {
   MutexLock lock(&mutex_);
   std::vector<std::string> lines;
@@ -736,10 +742,9 @@ void Reporter::BuildLocked(Report* report) {
     finding.objects = known->objects;
     finding.resolved = known->resolved;
     if (known->resolved == 0) continue;
-    finding.hints.push_back(known->objects == 1 ? known->how
-                                                : std::to_string(known->resolved) + " of " +
-                                                      std::to_string(known->objects) +
-                                                      " objects were destroyed at a later try");
+    finding.hints.push_back(known->objects == 1
+                                ? known->how
+                                : Words(Is<Sentence::kSomeDestroyedLater>(known->resolved, known->objects)));
   }
 }
 
@@ -792,7 +797,7 @@ void Reporter::WriteNextSnapshot() {
   const std::string path = NextSnapshotPath();
   if (WriteSnapshot(path) != 0) return;
   RunMarkSnapshot(path.c_str());
-  sink_.Tell("snapshot written to " + path);
+  Tell(Is<Sentence::kSnapshotWritten>(path));
 }
 
 std::string Reporter::NextSnapshotPath() {

@@ -19,7 +19,7 @@
 #include "interpose/base/mutex.h"
 #include "interpose/stacks/stack_depot.h"
 #include "interpose/options/options.h"
-#include "report/finding.h"
+#include "report/sentences.h"
 #include "report/sink.h"
 #include "report/suppressions.h"
 
@@ -43,9 +43,10 @@ class Reporter {
   Reporter(const Reporter&) = delete;
   Reporter& operator=(const Reporter&) = delete;
 
-  // Says findings that share a rule and were made at once. `header`: the common sentence, or empty. Equal findings are
+  // Says findings that share a rule and were made at once. `header`: their common sentence. Equal findings are
   // one: said ten times and counted forever. With halt_on_error and an error among them this does not return.
-  void Say(std::vector<Finding> group, const std::string& header = std::string());
+  void Say(std::vector<Finding> group);
+  void Say(std::vector<Finding> group, const Statement& header);
   void Say(Finding finding);
 
   // ---- refused destroys: a note, until it is known whether a later try succeeded. Equal ones are one note, whatever
@@ -57,7 +58,7 @@ class Reporter {
   void SayRefusal(Finding finding, uint64_t serial, const Refusal& refusal);
   bool RefusalOf(uint64_t serial, Refusal* refusal);  // false: none is unsettled
   // The object was destroyed after all: it stays a note.
-  void Resolve(uint64_t serial, const std::string& how);
+  void Resolve(uint64_t serial, const Statement& how);
   // It never was: an error, said again as `finding` (with the refusal's stacks). CountHardened as CountRefusal.
   bool CountHardened(const Finding& like, uint64_t serial);
   void Harden(Finding finding, uint64_t serial);
@@ -68,7 +69,8 @@ class Reporter {
   // For the JSON report; its text is out. False: there is no such finding.
   bool Complete(uint64_t subject, Finding more);
 
-  void Tell(const std::string& sentence) { sink_.Tell(sentence); }
+  void Tell(const Statement& statement) { sink_.Tell(Words(statement)); }
+  void Tell(const std::string& complaint) { sink_.Tell(complaint); }  // of an option
 
   // What was not shown, and SUMMARY, if anything was found: once, the last words of a process. `growth`: also the stacks
   // that hold most of what is alive.
@@ -112,6 +114,7 @@ class Reporter {
   void LetGoLocked(Known* known) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Takes an object out of its note, which ceases with the last one. Gives how often that note was shown if it ceased.
   uint64_t TakeOutLocked(const Pending& pending) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void SayGroup(std::vector<Finding> group, const std::string& header);
   void WriteLocked(const std::vector<Finding>& group, const std::string& header, FrameSource* frames)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   uint64_t RefusalKey(const Finding& like, bool explained) const;

@@ -65,8 +65,7 @@ void StartSnapshots(int signal_number, Reporter& reporter) {
   sem_init(&snapshot_wanted, 0, 0);
   struct sigaction before;
   if (sigaction(signal_number, nullptr, &before) != 0 || before.sa_handler != SIG_DFL) {
-    reporter.Tell("snapshot_signal=" + std::to_string(signal_number) +
-                  ": the program handles this signal itself, or it cannot be handled; no snapshots will be written");
+    reporter.Tell(Is<Sentence::kSignalInUse>(signal_number));
     return;
   }
   struct sigaction action;

@@ -67,7 +67,7 @@ int CollectRanges(dl_phdr_info* info, size_t, void* data) {
 
 struct Scan {
   std::vector<Range> ranges;
-  std::vector<std::string> sentences;
+  std::vector<Statement> bypasses;
 };
 
 bool IsInside(const std::vector<Range>& ranges, Library library, const void* address) {
@@ -127,21 +127,21 @@ int ScanFile(dl_phdr_info* info, size_t, void* data) {
     if (verb == nullptr) continue;
     char name[PATH_MAX];
     CopyLoaderName(info->dlpi_name, name, sizeof(name));
-    scan->sentences.push_back((name[0] == '\0' ? std::string("the program") : std::string(name)) + " calls " + verb +
-                              " of the library itself (RTLD_DEEPBIND?): what it creates is not seen");
+    scan->bypasses.push_back(
+        Is<Sentence::kCallsDirectly>(name[0] == '\0' ? std::string("the program") : std::string(name), verb));
   }
   return 0;
 }
 
 }  // namespace
 
-std::vector<std::string> CallersThatBypass() {
+std::vector<Statement> CallersThatBypass() {
   Scan scan;
   dl_iterate_phdr(&CollectRanges, &scan.ranges);
   const bool has_ibverbs = std::any_of(scan.ranges.begin(), scan.ranges.end(),
                                        [](const Range& range) { return range.library == Library::kIbverbs; });
   if (has_ibverbs) dl_iterate_phdr(&ScanFile, &scan);
-  return std::move(scan.sentences);
+  return std::move(scan.bypasses);
 }
 
 }  // namespace rdmacheck

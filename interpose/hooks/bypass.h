@@ -2,12 +2,13 @@
 // we were there.
 #pragma once
 
-#include <string>
 #include <vector>
+
+#include "report/sentences.h"
 
 namespace rdmacheck {
 
-// A sentence for each such file. Walks the loaded files' relocations: for a report, not for a call.
-std::vector<std::string> CallersThatBypass();
+// A statement for each such file. Walks the loaded files' relocations: for a report, not for a call.
+std::vector<Statement> CallersThatBypass();
 
 }  // namespace rdmacheck

@@ -63,8 +63,7 @@ void* rdmacheck_redirect(void* handle, const char* name, const char* version, vo
   if (!row->real->in_library.compare_exchange_strong(known, real) && known != real) {
     if (rdmacheck::Checker* const checker = rdmacheck::TheChecker()) {
       rdmacheck::Guarded(*checker, [&] {
-        checker->Unwatched("a second copy of " + std::string(rdmacheck::SonameOf(row->library)) +
-                           ", whose functions are fetched by dlsym");
+        checker->Unwatched(rdmacheck::Is<rdmacheck::Sentence::kSecondCopy>(rdmacheck::SonameOf(row->library)));
       });
     }
     return real;

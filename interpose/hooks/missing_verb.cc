@@ -7,10 +7,8 @@ void TellMissing(Library library, const char* name, const char* version) {
   if (checker == nullptr) return;
   Guarded(*checker, [&] {
     const std::string path = PathOfLoaded(library);
-    checker->TellOnce(std::string(name) + "@" + version + " was called, but " +
-                      (path.empty() ? std::string(SonameOf(library)) + " is not in the process"
-                                    : path + " has no such function") +
-                      "; the call answers EOPNOTSUPP");
+    checker->TellOnce(path.empty() ? Is<Sentence::kLibraryNotLoaded>(name, version, SonameOf(library))
+                                   : Is<Sentence::kNoSuchFunction>(name, version, path));
   });
 }
 

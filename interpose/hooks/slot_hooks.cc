@@ -121,7 +121,7 @@ void (*FlowHook(size_t i))(void) {
 void AttachSlots(Checker& checker, ibv_context* context) {
   ContextSlots* slots = FindOrAddContextSlots(context);
   if (slots == nullptr) {
-    checker.Unwatched("inline verbs of a context (out of memory)");
+    checker.Unwatched(Is<Sentence::kSlotsOutOfMemory>());
     return;
   }
   uint32_t attached = 0;

@@ -29,7 +29,7 @@ bool BeginClose(Call& call, uintptr_t context, Destruction* destruction) {
         LeakFindings(checker, Rule::kLeakAtClose, Severity::kError, left, &closed, call.verb(), call.StackId());
     for (Finding& leak : leaks) leak.thread = DescribeThread(call.tid());
     checker.reporter().Say(std::move(leaks));
-    HardenRefused(checker, left, "its context was closed");
+    HardenRefused(checker, left, Sentence::kNeverRetriedClosed);
   }
   checker.reporter().WriteJsonIfBehind();
   return true;

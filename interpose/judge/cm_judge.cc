@@ -8,6 +8,7 @@
 #include "interpose/judge/watcher.h"
 #include "interpose/base/clock.h"
 #include "interpose/checker/checker.h"
+#include "report/field_names.h"
 
 namespace rdmacheck {
 namespace {
@@ -42,9 +43,7 @@ std::vector<Record> ChildrenOfKind(Ledger& ledger, Slot slot, std::initializer_l
 }
 
 void Describe(Checker& checker, Finding* finding, const Record& record, const std::vector<Record>& children, Role role) {
-  finding->has_object = true;
-  finding->object = Describe(checker, record);
-  if (record.stack != 0) finding->stacks.push_back({StackRole::kCreated, record.stack});
+  SetObject(checker, finding, record);
   AddRelated(checker, finding, role, children);
 }
 
@@ -52,35 +51,30 @@ void Describe(Checker& checker, Finding* finding, const Record& record, const st
 bool SayUnackedOf(Call& call, const Record& record, const std::vector<Record>& events) {
   Checker& checker = call.checker();
   bool own = false, all_gone = true;
-  std::string takers, names;
+  std::vector<ThreadRef> takers;
+  std::vector<std::string> names;
   for (const Record& event : events) {
     const ThreadRef thread = DescribeThread(event.thread);
     own |= event.thread == call.tid();
     all_gone &= thread.exited;
     const std::string name = CmEventName(static_cast<int>(event.numbers.a));
-    if (names.find(name) == std::string::npos) names += (names.empty() ? "" : ", ") + name;
-    const std::string taker = "thread " + std::to_string(thread.tid) + (thread.name.empty() ? "" : " (" + thread.name + ")") +
-                              (thread.exited ? ", which has exited" : "");
-    if (takers.find(taker) == std::string::npos) takers += (takers.empty() ? "" : "; ") + taker;
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    const auto same = [&thread](const ThreadRef& known) { return known.tid == thread.tid; };
+    if (std::none_of(takers.begin(), takers.end(), same)) takers.push_back(thread);
   }
   if (!own && !all_gone) return true;
-  const std::string what = std::to_string(events.size()) + " event" + (events.size() == 1 ? "" : "s") + " (" + names + ")";
-  Finding finding = FindingOf(
-      own ? Rule::kSelfDeadlock : Rule::kCmUnackedEvent, call,
-      own ? std::string(call.verb()) + " of " + Mention(Describe(checker, record)) +
-                " is called inside the handler of its own event: this thread has not acked " + what +
-                ", and the call waits for that"
-          : std::string(call.verb()) + " of " + Mention(Describe(checker, record)) + " will wait for ever: " + what +
-                " not acked, and who took " + (events.size() == 1 ? "it" : "them") + " is gone");
+  Finding finding = own ? FindingOf(Rule::kSelfDeadlock, call, Is<Sentence::kCmOwnEvent>(events.size(), std::move(names)))
+                        : FindingOf(Rule::kCmUnackedEvent, call,
+                                    Is<Sentence::kCmThreadExited>(events.size(), std::move(names)));
   Describe(checker, &finding, record, events, Role::kHolder);
   for (const Record& event : events) {
     if (event.stack != 0 && finding.stacks.size() < 6) finding.stacks.push_back({StackRole::kEventTaken, event.stack});
-    if (event.numbers.b != 0) {
-      finding.hints.push_back(std::string(CmEventName(static_cast<int>(event.numbers.a))) + " came with status " +
-                              std::to_string(static_cast<int>(event.numbers.b)));
-    }
+    const int status = static_cast<int>(event.numbers.b);
+    const char* const name = CmEventName(static_cast<int>(event.numbers.a));
+    if (status > 0) finding.adds.push_back(Is<Sentence::kCmEventStatus>(name, status));
+    if (status < 0) finding.adds.push_back(Is<Sentence::kCmEventStatusErrno>(name, Errno{-status}));
   }
-  finding.hints.push_back("taken by " + takers);
+  finding.adds.push_back(Is<Sentence::kReceivedBy>(std::move(takers)));
   checker.reporter().Say(std::move(finding));
   return true;
 }
@@ -91,14 +85,6 @@ bool IsJudged(Call& call, const Record& record) {
 }
 
 }  // namespace
-
-const char* CmEventName(int type) {
-  static constexpr const char* kNames[] = {
-      "ADDR_RESOLVED", "ADDR_ERROR",    "ROUTE_RESOLVED", "ROUTE_ERROR",     "CONNECT_REQUEST", "CONNECT_RESPONSE",
-      "CONNECT_ERROR", "UNREACHABLE",   "REJECTED",       "ESTABLISHED",     "DISCONNECTED",    "DEVICE_REMOVAL",
-      "MULTICAST_JOIN", "MULTICAST_ERROR", "ADDR_CHANGE", "TIMEWAIT_EXIT"};
-  return type >= 0 && type < 16 ? kNames[type] : "event";
-}
 
 void NoteCmId(Call& call, uintptr_t id, uintptr_t channel) {
   Ledger& ledger = call.checker().ledger();
@@ -164,9 +150,7 @@ void JudgeCmId(Call& call, Slot id, bool qp_left) {
   if (queues.empty()) return;
   const std::vector<Record> left = ChildrenOfKind(ledger, id, {Kind::kQp, Kind::kSrq, Kind::kCq, Kind::kCompChannel});
   for (const Record& queue : queues) {
-    Finding finding = FindingOf(Rule::kCmQpLeft, call,
-                                std::string(call.verb()) + " of " + Mention(Describe(checker, record)) + " while its " +
-                                    Mention(Describe(checker, queue)) + " was alive; it was never destroyed");
+    Finding finding = FindingOf(Rule::kCmQpLeft, call, Is<Sentence::kCmQpLeft>(Describe(checker, queue)));
     Describe(checker, &finding, record, left, Role::kChild);
     MutexLock lock(&left_mutex);
     // Those that were destroyed after all are let go now and then, so that a long life of such ids costs nothing.
@@ -197,10 +181,7 @@ void JudgeCmChannel(Call& call, Slot channel) {
   if (!IsJudged(call, record)) return;
   const std::vector<Record> events = ChildrenOfKind(ledger, channel, {Kind::kCmEvent});
   if (!events.empty()) {
-    Finding finding = FindingOf(Rule::kCmUnackedEvent, call,
-                                std::string(call.verb()) + " with " + std::to_string(events.size()) + " event" +
-                                    (events.size() == 1 ? "" : "s") +
-                                    " not acked: it does not wait, and the event and its id are lost");
+    Finding finding = FindingOf(Rule::kCmUnackedEvent, call, Is<Sentence::kCmEventsLost>(events.size()));
     Describe(checker, &finding, record, events, Role::kHolder);
     for (const Record& event : events) {
       if (event.stack != 0 && finding.stacks.size() < 6) finding.stacks.push_back({StackRole::kEventTaken, event.stack});
@@ -214,14 +195,11 @@ void JudgeCmChannel(Call& call, Slot channel) {
   std::vector<Finding> findings =
       LeakFindings(checker, Rule::kCmIdLeak, Severity::kError, ids, context, call.verb(), call.StackId());
   for (Finding& finding : findings) {
-    finding.message = std::to_string(finding.count) + " id" + (finding.count == 1 ? "" : "s") +
-                      " still on the event channel that is destroyed";
+    finding.says = {Is<Sentence::kCmIdsLeft>(finding.count)};
     finding.related.push_back({Role::kHolder, Describe(checker, record)});
   }
   for (const Record& id : ids) ledger.SetFlags(id.slot, kTold);
-  checker.reporter().Say(std::move(findings),
-                         std::string(call.verb()) + " while " + std::to_string(ids.size()) + " id" +
-                             (ids.size() == 1 ? "" : "s") + " still use" + (ids.size() == 1 ? "s" : "") + " it");
+  checker.reporter().Say(std::move(findings), Is<Sentence::kCmIdsUseIt>(ids.size()));
 }
 
 void ForgetCmId(Call& call, Slot id) {

@@ -29,6 +29,4 @@ void JudgeCmChannel(Call& call, Slot channel);
 // What goes with an id without a call of its own.
 void ForgetCmId(Call& call, Slot id);
 
-const char* CmEventName(int type);
-
 }  // namespace rdmacheck

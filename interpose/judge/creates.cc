@@ -1,6 +1,5 @@
 // Rules about creating: null-handle, use-after-*, foreign-process for the arguments, create-failed for the result.
 #include <errno.h>
-#include <stdio.h>
 
 #include <new>
 
@@ -10,7 +9,6 @@
 #include "interpose/base/clock.h"
 #include "interpose/checker/checker.h"
 #include "interpose/verbs/fingerprint.h"
-#include "report/errno_name.h"
 #include "report/limits.h"
 
 namespace rdmacheck {
@@ -51,10 +49,7 @@ void SayCreateFailed(Call& call, Kind kind, int error) {
   checker.depot().ForEach([&](const StackDepot::Node& node) {
     if (node.kind == kind) created += node.created.load(std::memory_order_relaxed);
   });
-  Finding finding = FindingOf(Rule::kCreateFailed, call,
-                              std::string(call.verb()) + " fails with " + ErrnoName(error) + "; this process holds " +
-                                  std::to_string(of_kind) + " " + NameOf(kind) + " of " + std::to_string(created) +
-                                  " created");
+  Finding finding = FindingOf(Rule::kCreateFailed, call, Is<Sentence::kCreateFailed>(of_kind, NameOf(kind), created));
   finding.has_result = true;
   finding.result = error;
   for (const std::vector<Record>& group : GroupByStack(held)) {
@@ -69,7 +64,7 @@ void SayCreateFailed(Call& call, Kind kind, int error) {
   }
   // The limit on descriptors is the process's own.
   const bool no_descriptor = error == EMFILE || NoDescriptorIsLeft();
-  if (of_kind < 100 && !no_descriptor) finding.hints.push_back("that is little: the shortage is likely outside this process");
+  if (of_kind < 100 && !no_descriptor) finding.adds.push_back(Is<Sentence::kHoldsFew>());
   std::string use;
   if (no_descriptor) use = UseOfDescriptors();
   if (!no_descriptor && kind == Kind::kMr && (error == ENOMEM || error == EAGAIN)) use = UseOfLockedMemory();
@@ -88,8 +83,8 @@ Found Adopt(Call& call, Kind kind, uintptr_t handle) {
   birth.origin = Origin::kUnknown;
   Slot parents[1] = {0};
   if (kind == Kind::kContext) {
-    call.checker().Unwatched("a context that was opened where rdmacheck does not look: its inline verbs are not seen");
-    call.checker().TellOnce("a context was opened where rdmacheck does not look; its inline verbs are not watched");
+    call.checker().Unwatched(Is<Sentence::kUnseenContext>());
+    call.checker().TellOnce(Is<Sentence::kContextUnseen>());
   } else if (const ptrdiff_t offset = ContextOffsetOf(kind); offset >= 0) {
     const uintptr_t context = *reinterpret_cast<const uintptr_t*>(handle + static_cast<uintptr_t>(offset));
     Found found = context == 0 ? Found() : ledger.Pin(Kind::kContext, context);
@@ -154,17 +149,14 @@ void JudgeForkInitLate(Call& call, int error) {
   const FirstOfItsKind& first = first_mr.verb.load() != nullptr ? first_mr : first_queue;
   const char* const verb = first.verb.load();
   Finding finding = FindingOf(Rule::kForkInitLate, call,
-                              std::string(call.verb()) + " fails with EINVAL because memory was registered before it" +
-                                  (verb == nullptr ? std::string() : ", first by " + std::string(verb)));
+                              verb == nullptr ? Is<Sentence::kForkInitLateUnseen>() : Is<Sentence::kForkInitLate>(verb));
   finding.has_result = true;
   finding.result = error;
   if (verb == nullptr) {
-    finding.hints.push_back("the registration was made where rdmacheck does not look, or by a library for itself");
+    finding.adds.push_back(Is<Sentence::kRegisteredUnseen>());
   } else {
-    char text[96];
-    snprintf(text, sizeof(text), "%s was called %.3f s before, by thread %d", verb,
-             EpochNow() - EpochOf(first.when.load()), first.thread.load());
-    finding.hints.push_back(text);
+    finding.adds.push_back(
+        Is<Sentence::kRegisteredBefore>(verb, Seconds{EpochNow() - EpochOf(first.when.load())}, first.thread.load()));
     if (first.stack.load() != 0) finding.stacks.push_back({StackRole::kCreated, first.stack.load()});
     for (const Record& record : checker.ledger().All()) {
       if (record.serial != first.serial.load() || record.life == Life::kZombie) continue;
@@ -172,7 +164,7 @@ void JudgeForkInitLate(Call& call, int error) {
       finding.object = Describe(checker, record);
     }
   }
-  finding.hints.push_back("call ibv_fork_init before the first registration, or set RDMAV_FORK_SAFE=1");
+  finding.adds.push_back(Is<Sentence::kForkInitFirst>());
   checker.reporter().Say(std::move(finding));
 }
 
@@ -190,7 +182,7 @@ bool BeginCreate(Call& call, const Arguments& arguments, Pins* pins) {
     if (found.standing == Standing::kDead) {
       DeadRecord dead;
       if (ledger.FindDead(argument.kind, argument.handle, &dead) && IsStillDead(call.checker(), dead)) {
-        SayDead(call, argument.kind, argument.handle, dead, Fate::kForwarded);
+        SayDead(call, dead, Fate::kForwarded);
       } else {
         found.standing = Standing::kUnknown;
       }

@@ -12,30 +12,9 @@
 #include "interpose/judge/objects.h"
 #include "interpose/base/clock.h"
 #include "interpose/checker/checker.h"
-#include "report/errno_name.h"
 
 namespace rdmacheck {
 namespace {
-
-// "2 mr, 1 qp", largest first.
-std::string CountsOf(const std::vector<Record>& records) {
-  std::vector<std::pair<size_t, Kind>> counts;
-  for (const Record& record : records) {
-    auto it = std::find_if(counts.begin(), counts.end(), [&](const auto& c) { return c.second == record.kind; });
-    if (it == counts.end()) {
-      counts.push_back({1, record.kind});
-    } else {
-      ++it->first;
-    }
-  }
-  std::stable_sort(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-  std::string text;
-  for (const auto& [count, kind] : counts) {
-    if (!text.empty()) text += ", ";
-    text += std::to_string(count) + " " + NameOf(kind);
-  }
-  return text;
-}
 
 // Everything that hangs on the object, what must go first in front: the children of children before the children.
 std::vector<Record> RootCausesOf(Ledger& ledger, Slot slot) {
@@ -66,36 +45,28 @@ std::vector<Record> RootCausesOf(Ledger& ledger, Slot slot) {
 
 // Which of the program's modules made the children: a shared PD whose users do not know of each other (field case B33).
 void AddModules(Checker& checker, Finding* finding, const std::vector<Record>& children) {
-  std::vector<std::pair<std::string, int>> modules;
+  KindCounts modules;
   for (const Record& child : children) {
     const StackDepot::Node* node = checker.depot().Get(child.stack);
     if (node == nullptr || node->depth == 0) continue;
     std::string path = checker.modules().Get(node->places[0].module).path;
     if (const size_t slash = path.rfind('/'); slash != std::string::npos) path.erase(0, slash + 1);
-    auto it = std::find_if(modules.begin(), modules.end(), [&](const auto& m) { return m.first == path; });
-    if (it == modules.end()) {
-      modules.push_back({path, 1});
-    } else {
-      ++it->second;
-    }
+    modules.Add(path);
   }
-  if (modules.size() < 2) return;
-  std::string text = "they were created from " + std::to_string(modules.size()) + " modules:";
-  for (const auto& [name, count] : modules) text += " " + name + " " + std::to_string(count) + ",";
-  text.pop_back();
-  finding->hints.push_back(text);
+  if (modules.counts().size() < 2) return;
+  finding->adds.push_back(Is<Sentence::kCreatedByModules>(modules.counts().size(), modules));
 }
 
 // What may use the object although no child of it is tracked.
 void AddUnknowns(Checker& checker, Finding* finding, const Record& record) {
-  for (std::string& hint : UnexplainedHints(checker, record.kind)) finding->hints.push_back(std::move(hint));
+  AddUnexplained(checker, finding, record.kind);
   if (record.kind != Kind::kMr || record.parents.empty()) return;
   std::vector<Record> windows;
   for (Record& sibling : checker.ledger().ChildrenOf(record.parents[0])) {
     if (sibling.kind == Kind::kMw) windows.push_back(sibling);
   }
   if (windows.empty()) return;
-  finding->hints.push_back(std::to_string(windows.size()) + " mw of the same pd may be bound to it");
+  finding->adds.push_back(Is<Sentence::kWindowsMayBeBound>(windows.size()));
   AddRelated(checker, finding, Role::kHolder, windows);
 }
 
@@ -110,17 +81,11 @@ bool SayAttached(Call& call, const Record& record, int error) {
     if (child.kind == Kind::kMcast) groups.push_back(std::move(child));
   }
   if (groups.empty()) return false;
-  const ObjectRef object = Describe(checker, record);
-  Finding finding = FindingOf(Rule::kMcastAttached, call,
-                              std::string(call.verb()) + " of " + Mention(object) + " is refused (" + ErrnoName(error) +
-                                  "): it is attached to " + std::to_string(groups.size()) + " multicast group" +
-                                  (groups.size() == 1 ? "" : "s"));
-  finding.has_object = true;
-  finding.object = object;
+  Finding finding = FindingOf(Rule::kMcastAttached, call, Is<Sentence::kAttachedRefused>(groups.size()));
+  SetObject(checker, &finding, record);
   finding.object.remark.clear();
   finding.has_result = true;
   finding.result = error;
-  finding.stacks.push_back({StackRole::kCreated, record.stack});
   AddRelated(checker, &finding, Role::kChild, groups);
   checker.reporter().Say(std::move(finding));
   return true;
@@ -151,16 +116,14 @@ void SayRefused(Call& call, const Record& record, int error, bool had_children) 
   if (checker.reporter().CountRefusal(finding, record.serial, refusal)) return;
 
   const std::vector<Record> children = RootCausesOf(checker.ledger(), record.slot);
-  const std::string why = !children.empty() ? CountsOf(children) + (children.size() == 1 ? " still uses it" : " still use it")
-                          : had_children    ? std::string("what used it was being destroyed meanwhile")
-                                            : std::string("no tracked child explains it");
   refusal.explained = had_children || !children.empty();
   finding.time = EpochNow();
   finding.thread = DescribeThread(call.tid());
   finding.object = Describe(checker, record);
   finding.object.remark.clear();
-  finding.message =
-      std::string(call.verb()) + " of " + Mention(finding.object) + " is refused (" + ErrnoName(error) + "): " + why;
+  finding.says.push_back(!children.empty() ? Is<Sentence::kBusyByChildren>(CountKinds(children), children.size())
+                         : had_children    ? Is<Sentence::kBusyMeanwhile>()
+                                           : Is<Sentence::kBusyUnexplained>());
   finding.has_result = true;
   finding.result = error;
   AddRelated(checker, &finding, Role::kChild, children);
@@ -171,19 +134,13 @@ void SayRefused(Call& call, const Record& record, int error, bool had_children) 
 
 void SayBeforeChild(Call& call, const Record& record, const std::vector<Record>& children) {
   Checker& checker = call.checker();
-  const ObjectRef object = Describe(checker, record);
   const bool mcast = record.kind == Kind::kQp &&
                      std::any_of(children.begin(), children.end(), [](const Record& r) { return r.kind == Kind::kMcast; });
-  Finding finding = FindingOf(
-      mcast ? Rule::kMcastAttached : Rule::kDestroyedBeforeChild, call,
-      std::string(call.verb()) + " of " + Mention(object) +
-          (mcast ? " while it is attached to " + std::to_string(children.size()) + " multicast group" +
-                       (children.size() == 1 ? "" : "s")
-                 : " goes before " + CountsOf(children) + " made from it; the driver allowed it, the specification does not"));
-  finding.has_object = true;
-  finding.object = object;
+  Finding finding = mcast ? FindingOf(Rule::kMcastAttached, call, Is<Sentence::kAttachedDestroyed>(children.size()))
+                          : FindingOf(Rule::kDestroyedBeforeChild, call,
+                                      Is<Sentence::kDestroyedBeforeChild>(CountKinds(children), children.size()));
+  SetObject(checker, &finding, record);
   finding.object.remark.clear();
-  finding.stacks.push_back({StackRole::kCreated, record.stack});
   AddRelated(checker, &finding, Role::kChild, children);
   checker.reporter().Say(std::move(finding));
 }
@@ -204,12 +161,12 @@ bool BeginDestroy(Call& call, Kind kind, uintptr_t handle, Destruction* destruct
     case Standing::kDead: {
       DeadRecord dead;
       if (!ledger.FindDead(kind, handle, &dead) || !IsStillDead(call.checker(), dead)) break;
-      SayDead(call, kind, handle, dead, Fate::kDestroyRefused);
+      SayDead(call, dead, Fate::kDestroyRefused);
       if (!checker.options().forward_double_destroy) return false;
       break;
     }
     case Standing::kDying:
-      SayDying(call, kind, found.slot);
+      SayDying(call, found.slot);
       if (!checker.options().forward_double_destroy) return false;
       break;
     case Standing::kLive:
@@ -266,8 +223,7 @@ void EndDestroy(Call& call, Kind kind, Destruction* destruction, int error) {
                  children.end());
   ledger.EndDestroy(slot, true, call.verb(), call.StackId(), call.tid());
   if (was_refused) {
-    checker.reporter().Resolve(record.serial, std::string(call.verb()) + " succeeded at a later try, by thread " +
-                                                  std::to_string(call.tid()));
+    checker.reporter().Resolve(record.serial, Is<Sentence::kLaterTrySucceeded>(call.verb(), call.tid()));
   }
   if (!children.empty() && !call.ignored() && !record.Has(kIgnored)) {
     // A second handle (ibv_open_qp, imports) goes alone: the object, and what was made from it, lives on.

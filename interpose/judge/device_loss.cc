@@ -8,7 +8,6 @@
 #include "interpose/base/clock.h"
 #include "interpose/judge/timeline.h"
 #include "interpose/checker/checker.h"
-#include "report/errno_name.h"
 
 namespace rdmacheck {
 namespace {
@@ -39,19 +38,13 @@ void NoteLostDestroy(Call& call, const Record& record, int error) {
   NoteDeviceLost(checker, context);
   const std::string device = DeviceOf(checker, record);
   if (checker.reporter().Again(KeyOf(device), error)) return;
+  // libibverbs forgives its own destroys; a provider's and what is user space only, not.
   Finding finding = FindingOf(Rule::kAliveAfterDeviceLoss, call,
-                              device + " is gone: " + call.verb() + " answers " + ErrnoName(error) +
-                                  " and the object's user memory stays" +
-                                  // libibverbs forgives its own destroys; a provider's and what is user space only, not.
-                                  (checker.disassoc_destroy() ? "; RDMAV_ALLOW_DISASSOC_DESTROY does not cover this verb"
-                                                              : "; with RDMAV_ALLOW_DISASSOC_DESTROY=1 such a destroy "
-                                                                "counts as done"));
+                              checker.disassoc_destroy() ? Is<Sentence::kLostNotCovered>() : Is<Sentence::kLostNotAllowed>());
   finding.has_result = true;
   finding.result = error;
-  finding.has_object = true;
-  finding.object = Describe(checker, record);
+  SetObject(checker, &finding, record);
   finding.object.remark.clear();
-  finding.stacks.push_back({StackRole::kCreated, record.stack});
   finding.timeline = TimelineOf(checker, context);
   checker.reporter().SayOnce(std::move(finding), KeyOf(device));
 }
@@ -61,11 +54,10 @@ void SayAliveAfterLoss(Checker& checker, const Record& context, const std::vecto
   const std::string device = DeviceOf(checker, context);
   Finding more;
   AddRelated(checker, &more, Role::kChild, left);
-  const std::string are_open = CountsInWords(left) + " of it " + (left.size() == 1 ? "is" : "are") + " still open";
-  more.hints.push_back(are_open);
+  const KindCounts kinds = CountKinds(left);
+  more.adds.push_back(Is<Sentence::kOfItStillOpen>(left.size(), kinds));
   if (checker.reporter().Complete(KeyOf(device), more)) return;
-  Finding finding = FindingAtExit(Rule::kAliveAfterDeviceLoss,
-                                  device + " is gone, and " + are_open);
+  Finding finding = FindingAtExit(Rule::kAliveAfterDeviceLoss, Is<Sentence::kRemovedWithOpen>(left.size(), kinds));
   finding.verb = verb;
   finding.has_object = true;
   finding.object = Describe(checker, context);
@@ -80,10 +72,7 @@ void SayAliveAfterLoss(Checker& checker, const Record& context, const std::vecto
     last = EpochOf(dead.destroyed_when);
   }
   if (destroyed > 0) {
-    char text[120];
-    snprintf(text, sizeof(text), "%llu object%s of it went before, the last %.1f s ago",
-             static_cast<unsigned long long>(destroyed), destroyed == 1 ? "" : "s", EpochNow() - last);
-    finding.hints.push_back(text);
+    finding.adds.push_back(Is<Sentence::kDestroyedEarlier>(destroyed, Seconds{EpochNow() - last}));
   }
   finding.timeline = TimelineOf(checker, context.slot);
   checker.reporter().SayOnce(std::move(finding), KeyOf(device));

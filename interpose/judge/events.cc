@@ -13,6 +13,7 @@
 #include "interpose/judge/watcher.h"
 #include "interpose/base/clock.h"
 #include "interpose/checker/checker.h"
+#include "interpose/verbs/numbers.h"
 
 namespace rdmacheck {
 namespace {
@@ -51,16 +52,18 @@ void LookForOverlap(ThreadRecord* self, bool self_destroys) {
   }
 }
 
-std::string MentionOf(Checker& checker, Kind kind, uintptr_t handle) {
+ObjectRef ObjectOf(Checker& checker, Kind kind, uintptr_t handle) {
   const Found found = checker.ledger().Pin(kind, handle);
   if (found.slot == 0) {
     DeadRecord dead;
-    if (checker.ledger().FindDead(kind, handle, &dead)) return Mention(Describe(checker, dead.object));
-    return std::string("a ") + NameOf(kind);
+    if (checker.ledger().FindDead(kind, handle, &dead)) return Describe(checker, dead.object);
+    ObjectRef unknown;
+    unknown.kind = NameOf(kind);
+    return unknown;
   }
-  const std::string text = Mention(Describe(checker, checker.ledger().Get(found.slot)));
+  ObjectRef object = Describe(checker, checker.ledger().Get(found.slot));
   checker.ledger().Unpin(found.slot);
-  return text;
+  return object;
 }
 
 void SayOverlap(Call& call, const ThreadState& self, bool self_destroys, const ThreadState& other, uint64_t now) {
@@ -75,17 +78,14 @@ void SayOverlap(Call& call, const ThreadState& self, bool self_destroys, const T
   }
   // Is the other still inside? Otherwise it left before now, and the overlap is at most this long.
   const uint64_t both_since = std::max(destroy.begin, get.begin);
-  char overlap[48];
-  snprintf(overlap, sizeof(overlap), "%.6f s", static_cast<double>(now > both_since ? now - both_since : 0) * 1e-9);
-  const std::string destroyed = MentionOf(checker, static_cast<Kind>(destroy.kind), destroy.object);
-  const std::string waited = MentionOf(checker, static_cast<Kind>(get.kind), get.object);
-  Finding finding = FindingOf(
-      Rule::kEventDestroyRace, call,
-      "thread " + std::to_string(get.tid) + " is inside " + get.verb + " on " + waited + " while thread " +
-          std::to_string(destroy.tid) + " is inside " + destroy.verb + " of " + destroyed +
-          (checker.disassoc_destroy() ? ", with RDMAV_ALLOW_DISASSOC_DESTROY in effect" : ""));
-  finding.hints.push_back(std::string("the two overlapped for ") + overlap + "; ibv_open_device(3) forbids it: after device "
-                          "loss the destroy does not wait for the event, and the reader touches freed memory");
+  ObjectRef destroyed = ObjectOf(checker, static_cast<Kind>(destroy.kind), destroy.object);
+  ObjectRef waited = ObjectOf(checker, static_cast<Kind>(get.kind), get.object);
+  Statement says = checker.disassoc_destroy()
+                       ? Is<Sentence::kOverlapAllowed>(get.tid, get.verb, waited, destroy.tid, destroy.verb, destroyed)
+                       : Is<Sentence::kOverlap>(get.tid, get.verb, waited, destroy.tid, destroy.verb, destroyed);
+  Finding finding = FindingOf(Rule::kEventDestroyRace, call, std::move(says));
+  finding.adds.push_back(Is<Sentence::kOverlappedFor>(
+      Seconds{static_cast<double>(now > both_since ? now - both_since : 0) * 1e-9}));
   finding.stacks.clear();
   if (self.stack != 0) finding.stacks.push_back({StackRole::kHere, self.stack});
   if (other.stack != 0) finding.stacks.push_back({StackRole::kOtherThread, other.stack});
@@ -152,22 +152,16 @@ uint64_t EndGet(Call& call) {
   return begin;
 }
 
-std::string Holders(const std::vector<Taker>& takers, bool* all_gone, bool* own, int32_t tid) {
-  std::string text;
-  *all_gone = true;
-  *own = false;
-  std::vector<int32_t> seen;
+const char* TypeOfEvents(bool async) { return async ? "asynchronous" : "completion"; }
+
+// Each thread that received events once.
+void AddTakers(Finding* finding, const std::vector<Taker>& takers) {
+  std::vector<ThreadRef> threads;
   for (const Taker& taker : takers) {
-    const bool lives = ThreadLives(taker.thread);
-    if (lives) *all_gone = false;
-    if (taker.thread == tid) *own = true;
-    if (std::find(seen.begin(), seen.end(), taker.thread) != seen.end()) continue;
-    seen.push_back(taker.thread);
-    const std::string name = ThreadName(taker.thread);
-    text += (text.empty() ? "thread " : ", thread ") + std::to_string(taker.thread) +
-            (name.empty() ? "" : " (" + name + ")") + (lives ? "" : " (exited)");
+    const auto same = [&taker](const ThreadRef& known) { return known.tid == taker.thread; };
+    if (std::none_of(threads.begin(), threads.end(), same)) threads.push_back(DescribeThread(taker.thread));
   }
-  return text;
+  finding->adds.push_back(Is<Sentence::kReceivedBy>(std::move(threads)));
 }
 
 // A program that reads the descriptor itself makes the count unknown: then no get was ever seen there, though acks were.
@@ -203,10 +197,9 @@ void AddSwapped(Call& call, Finding* finding, const Record& record, bool async, 
     if (surplus > 0 ? theirs > -surplus : theirs < -surplus) continue;
     const uint64_t count = static_cast<uint64_t>(theirs < 0 ? -theirs : theirs);
     const ObjectRef object = Describe(call.checker(), other);
-    finding->hints.push_back(Mention(object) + " of the same " + (async ? "context" : "channel") + " has " +
-                             std::to_string(count) + " event" + (count == 1 ? "" : "s") +
-                             (surplus > 0 ? " unacknowledged" : " acknowledged too many") +
-                             ": the acknowledgements are probably swapped");
+    const char* const shared = async ? "context" : "channel";
+    finding->adds.push_back(surplus > 0 ? Is<Sentence::kSwappedUnacked>(object, shared, count)
+                                        : Is<Sentence::kSwappedAcked>(object, shared, count));
     finding->related.push_back({Role::kHolder, object});
     return;
   }
@@ -216,17 +209,10 @@ void SayOverAckedNow(Call& call, const Record& record, const EventCount& events,
   Checker& checker = call.checker();
   const uint64_t taken = async ? events.async_taken : events.taken;
   const uint64_t acked = async ? events.async_acked : events.acked;
-  const ObjectRef object = Describe(checker, record);
-  Finding finding = FindingOf(Rule::kOverAckedEvents, call,
-                              std::string(call.verb()) + " for " + Mention(object) +
-                                  " acknowledges more events than were received: " + std::to_string(taken) +
-                                  (async ? " asynchronous" : " completion") + (taken == 1 ? " event" : " events") +
-                                  " received, " + std::to_string(acked) + " acknowledged");
-  finding.has_object = true;
-  finding.object = object;
-  finding.stacks.push_back({StackRole::kCreated, record.stack});
+  Finding finding = FindingOf(Rule::kOverAckedEvents, call, Is<Sentence::kAckedTooMany>(taken, TypeOfEvents(async), acked));
+  SetObject(checker, &finding, record);
   AddSwapped(call, &finding, record, async, static_cast<int64_t>(acked - taken));
-  finding.hints.push_back("its destroy will block forever unless as many events are received unacknowledged");
+  finding.adds.push_back(Is<Sentence::kDestroyWillBlock>());
   finding.timeline = TimelineOf(checker, checker.ledger().ContextOf(record.slot));
   checker.reporter().Say(std::move(finding));
 }
@@ -235,15 +221,10 @@ void SayUnacked(Call& call, const Record& record, const EventCount& events, bool
   Checker& checker = call.checker();
   const uint64_t taken = async ? events.async_taken : events.taken;
   const uint64_t acked = async ? events.async_acked : events.acked;
-  const std::string what = async ? "asynchronous" : "completion";
-  const ObjectRef object = Describe(checker, record);
   if (acked > taken) {
-    Finding finding = FindingOf(Rule::kOverAckedEvents, call,
-                                std::string(call.verb()) + " of " + Mention(object) + " will never return: " +
-                                    std::to_string(taken) + " " + what + (taken == 1 ? " event taken, " : " events taken, ") + std::to_string(acked) + " acked");
-    finding.has_object = true;
-    finding.object = object;
-    finding.stacks.push_back({StackRole::kCreated, record.stack});
+    Finding finding =
+        FindingOf(Rule::kOverAckedEvents, call, Is<Sentence::kWillBlockAckedTooMany>(taken, TypeOfEvents(async), acked));
+    SetObject(checker, &finding, record);
     AddSwapped(call, &finding, record, async, static_cast<int64_t>(acked - taken));
     finding.timeline = TimelineOf(checker, checker.ledger().ContextOf(record.slot));
     checker.reporter().Say(std::move(finding));
@@ -257,20 +238,20 @@ void SayUnacked(Call& call, const Record& record, const EventCount& events, bool
   const Slot context = checker.ledger().ContextOf(record.slot);
   if (checker.disassoc_destroy() && context != 0 && checker.ledger().Get(context).Has(kDeviceLost)) return;
   bool all_gone = true, own = false;
-  const std::string holders = Holders(takers, &all_gone, &own, call.tid());
+  for (const Taker& taker : takers) {
+    all_gone &= !ThreadLives(taker.thread);
+    own |= taker.thread == call.tid();
+  }
   if (!own && !all_gone) return;  // who took it may still ack it: only time will tell (blocked-destroy)
   const uint64_t missing = taken - acked;
-  Finding finding = FindingOf(
-      own ? Rule::kSelfDeadlock : Rule::kUnackedEvents, call,
-      std::string(call.verb()) + " of " + Mention(object) + " will wait for ever: " + std::to_string(taken) + " " + what +
-          " event" + (taken == 1 ? "" : "s") + " taken, " + std::to_string(acked) + " acked, and " +
-          (own ? "this very thread holds " + std::string(missing == 1 ? "the missing one" : "them")
-               : "nobody is left to ack " + std::string(missing == 1 ? "the missing one" : "the rest")));
-  finding.hints.push_back("taken by " + holders);
+  Finding finding =
+      own ? FindingOf(Rule::kSelfDeadlock, call,
+                      Is<Sentence::kWillBlockOwnEvent>(taken, TypeOfEvents(async), acked, missing))
+          : FindingOf(Rule::kUnackedEvents, call,
+                      Is<Sentence::kWillBlockThreadExited>(taken, TypeOfEvents(async), acked, missing));
+  AddTakers(&finding, takers);
   AddSwapped(call, &finding, record, async, -static_cast<int64_t>(missing));
-  finding.has_object = true;
-  finding.object = object;
-  finding.stacks.push_back({StackRole::kCreated, record.stack});
+  SetObject(checker, &finding, record);
   for (const Taker& taker : takers) {
     if (taker.stack != 0 && finding.stacks.size() < 6) finding.stacks.push_back({StackRole::kEventTaken, taker.stack});
   }
@@ -285,12 +266,9 @@ bool SayIfLate(Call& call, Kind kind, uintptr_t handle, bool live_owes) {
   const EventCount& events = dead.events;
   const bool owed = events.taken > events.acked || events.async_taken > events.async_acked;
   if (!owed || live_owes || !checker.judges_races()) return false;
-  const ObjectRef object = DescribeDead(checker, dead);
-  Finding finding = FindingOf(Rule::kLateAck, call,
-                              std::string(call.verb()) + " for " + Mention(object) +
-                                  " after it was destroyed; the event was taken before. It is not forwarded");
+  Finding finding = FindingOf(Rule::kLateAck, call, Is<Sentence::kLateAck>());
   finding.has_object = true;
-  finding.object = object;
+  finding.object = DescribeDead(checker, dead);
   finding.stacks.push_back({StackRole::kCreated, dead.object.stack});
   finding.stacks.push_back({StackRole::kDestroyed, dead.destroyed_stack});
   for (const Taker& taker : events.takers) {
@@ -313,7 +291,7 @@ bool BeginAck(Call& call, Kind kind, uintptr_t handle, bool async, uint64_t coun
     if (found.standing != Standing::kDead) return true;
     if (SayIfLate(call, kind, handle, false)) return false;
     DeadRecord dead;
-    if (ledger.FindDead(kind, handle, &dead) && IsStillDead(call.checker(), dead)) SayDead(call, kind, handle, dead, Fate::kForwarded);
+    if (ledger.FindDead(kind, handle, &dead) && IsStillDead(call.checker(), dead)) SayDead(call, dead, Fate::kForwarded);
     return true;
   }
   const EventCount events = ledger.EventsOf(found.slot);
@@ -395,7 +373,7 @@ void EndGetAsyncEvent(Call& call, uintptr_t context, Kind kind, uintptr_t handle
     const Found found = kind == Kind::kNone ? Found() : ledger.Pin(kind, handle);
     if (found.slot != 0) {
       ledger.Taken(found.slot, true, taker);
-      if (qp_error) NoteQpState(call, handle, 6);
+      if (qp_error) NoteQpState(call, handle, kQpsErr);
     }
     Remember(call.self(), fatal ? "fatal" : call.verb(), found.slot != 0 ? kind : Kind::kContext,
              SerialOf(ledger, found.slot != 0 ? found.slot : on.slot), begin, NanosOf(CLOCK_MONOTONIC), 0);
@@ -450,20 +428,16 @@ void JudgeWaiters(Call& call, Kind kind, uintptr_t handle, Slot slot) {
   auto elsewhere = [fd](const ThreadState& state) { return !ThreadBlocksOn(state.tid, fd); };
   waiters.erase(std::remove_if(waiters.begin(), waiters.end(), elsewhere), waiters.end());
   if (waiters.empty()) return;
-  const ObjectRef object = Describe(checker, record);
-  const ThreadRef first = DescribeThread(waiters[0].tid);
   Finding finding = FindingOf(Rule::kDestroyedUnderWaiter, call,
-                              std::string(call.verb()) + " of " + Mention(object) + " while thread " +
-                                  std::to_string(first.tid) + (first.name.empty() ? "" : " (" + first.name + ")") +
-                                  " is blocked in " + waiters[0].verb + " on it" +
-                                  (waiters.size() == 1 ? "" : ", and " + std::to_string(waiters.size() - 1) + " more"));
+                              Is<Sentence::kUnderWaiter>(DescribeThread(waiters[0].tid), waiters[0].verb));
+  if (waiters.size() > 1) finding.says.push_back(Is<Sentence::kAndMoreWaiters>(waiters.size() - 1));
   finding.has_object = true;
-  finding.object = object;
+  finding.object = Describe(checker, record);
   for (const ThreadState& waiter : waiters) {
     if (waiter.stack != 0 && finding.stacks.size() < 6) finding.stacks.push_back({StackRole::kOtherThread, waiter.stack});
   }
   if (record.stack != 0) finding.stacks.push_back({StackRole::kCreated, record.stack});
-  finding.hints.push_back("the thread may stay blocked forever, or touch freed memory when it returns; wake it and join it first");
+  finding.adds.push_back(Is<Sentence::kWakeIt>());
   checker.reporter().Say(std::move(finding));
 }
 

@@ -22,9 +22,7 @@ void SayChannels(Checker& checker, Severity severity, const std::vector<Record>&
       }
     }
     AddRelated(checker, &finding, Role::kChild, ids);
-    finding.message = std::to_string(finding.count) + " event channel" + (finding.count == 1 ? "" : "s") +
-                      " never destroyed, with " + std::to_string(ids.size()) + " id" + (ids.size() == 1 ? "" : "s") +
-                      " left";
+    finding.says = {Is<Sentence::kCmChannelsLeft>(finding.count, ids.size())};
   }
   checker.reporter().Say(std::move(findings));
 }
@@ -62,13 +60,12 @@ void JudgeExit(Checker& checker) {
     }
   }
   JudgeQpsLeftAtExit(checker);
-  HardenRefused(checker, refused, "the process ended");
+  HardenRefused(checker, refused, Sentence::kNeverRetriedEnded);
   if (options.check_at_exit) {
     for (Finding& finding : LeakFindings(checker, Rule::kDeviceListLeak, severity, lists, nullptr, "", 0)) {
       uint64_t devices = 0;
       for (const Number& number : finding.object.numbers) devices = number.value;
-      finding.message = (finding.count == 1 ? std::string("a device list") : std::to_string(finding.count) + " device lists") +
-                        " (" + std::to_string(devices) + " device" + (devices == 1 ? "" : "s") + ") never freed";
+      finding.says = {Is<Sentence::kListsNotFreed>(finding.count, devices)};
       checker.reporter().Say(std::move(finding));
     }
     if (!channels.empty()) SayChannels(checker, severity, channels);
@@ -76,7 +73,7 @@ void JudgeExit(Checker& checker) {
     if (!lost.empty()) SayLostAtExit(checker, lost);
   }
   if (options.verbosity >= 1 && !held.empty()) {
-    Finding note = FindingAtExit(Rule::kOpenAtExit, "held by a library for its own life: " + CountsInWords(held));
+    Finding note = FindingAtExit(Rule::kOpenAtExit, Is<Sentence::kHeldByLibrary>(held.size(), CountKinds(held)));
     note.severity = Severity::kNote;
     AddRelated(checker, &note, Role::kHolder, held);
     checker.reporter().Say(std::move(note));

@@ -12,7 +12,6 @@
 #include "interpose/base/clock.h"
 #include "interpose/checker/checker.h"
 #include "interpose/verbs/fingerprint.h"
-#include "report/errno_name.h"
 #include "report/frugal.h"
 #include "report/process_id.h"
 
@@ -47,11 +46,9 @@ namespace {
 void SayNullOf(Call& call, const char* noun, const FailedCreate* failed, NullIn where) {
   if (call.ignored()) return;
   Finding finding = FindingOf(Rule::kNullHandle, call,
-                              std::string(call.verb()) + " called with NULL " + noun +
-                                  (where == NullIn::kUse ? "" : "; call not forwarded"));
+                              where == NullIn::kUse ? Is<Sentence::kNullUsed>(noun) : Is<Sentence::kNullRefused>(noun));
   if (const char* verb = failed == nullptr ? nullptr : failed->verb.load()) {
-    finding.hints.push_back("the last " + std::string(noun) + " that could not be created: " + verb + " failed with " +
-                            ErrnoName(failed->error.load()));
+    finding.adds.push_back(Is<Sentence::kLastFailedCreate>(verb, Errno{failed->error.load()}));
     if (failed->stack.load() != 0) finding.stacks.push_back({StackRole::kCreated, failed->stack.load()});
   }
   call.checker().reporter().Say(std::move(finding));
@@ -75,46 +72,34 @@ bool RefuseNull(Call& call, const char* noun) {
   return false;
 }
 
-void SayDead(Call& call, Kind kind, uintptr_t, const DeadRecord& dead, Fate fate) {
+void SayDead(Call& call, const DeadRecord& dead, Fate fate) {
   if (call.ignored() || dead.object.Has(kIgnored)) return;
   Checker& checker = call.checker();
-  const ObjectRef object = DescribeDead(checker, dead);
-  const std::string mention = Mention(object);
-  const bool destroys = fate == Fate::kDestroyRefused;
-  Finding finding = FindingOf(
-      destroys ? Rule::kDoubleDestroy : Rule::kUseAfterDestroy, call,
-      destroys ? std::string(call.verb()) + " of " + mention + ", which was destroyed before" +
-                     (checker.options().forward_double_destroy ? "" : "; it is not forwarded and answers EINVAL")
-               : std::string(call.verb()) + " is given " + mention + ", which was destroyed before" +
-                     (fate == Fate::kGetRefused ? "; call not forwarded (returns -1, EBADF)" : ""));
-  (void)kind;
+  Statement says = fate == Fate::kForwarded                      ? Is<Sentence::kUsedAfterDestroy>()
+                   : fate == Fate::kGetRefused                   ? Is<Sentence::kGetAfterDestroy>()
+                   : checker.options().forward_double_destroy ? Is<Sentence::kDestroyedTwiceForwarded>()
+                                                              : Is<Sentence::kDestroyedTwice>();
+  Finding finding = FindingOf(fate == Fate::kDestroyRefused ? Rule::kDoubleDestroy : Rule::kUseAfterDestroy, call,
+                              std::move(says));
   finding.has_object = true;
-  finding.object = object;
+  finding.object = DescribeDead(checker, dead);
   AddStacks(&finding, dead.object.stack, dead.destroyed_stack);
   if (dead.destroyed_thread != call.tid()) {
-    const ThreadRef destroyer = DescribeThread(dead.destroyed_thread);
-    finding.hints.push_back("it was destroyed by thread " + std::to_string(destroyer.tid) +
-                            (destroyer.name.empty() ? "" : " (" + destroyer.name + ")") + ", this is thread " +
-                            std::to_string(call.tid()));
+    finding.adds.push_back(Is<Sentence::kDestroyedByThread>(DescribeThread(dead.destroyed_thread), call.tid()));
   }
   checker.reporter().Say(std::move(finding));
 }
 
-void SayDying(Call& call, Kind, Slot slot) {
+void SayDying(Call& call, Slot slot) {
   Checker& checker = call.checker();
   const Record record = checker.ledger().Get(slot);
   if (call.ignored() || record.Has(kIgnored)) return;
-  const ObjectRef object = Describe(checker, record);
-  Finding finding = FindingOf(Rule::kDoubleDestroy, call,
-                              std::string(call.verb()) + " of " + Mention(object) +
-                                  " while another thread is destroying it; it is not forwarded and answers EINVAL");
-  finding.has_object = true;
-  finding.object = object;
-  AddStacks(&finding, record.stack, 0);
+  Finding finding = FindingOf(Rule::kDoubleDestroy, call, Is<Sentence::kDestroyedTwiceAtOnce>());
+  SetObject(checker, &finding, record);
   for (const ThreadState& other : ThreadsInside()) {
     const bool destroys = other.activity == Activity::kDestroy || other.activity == Activity::kRelease;
     if (!destroys || other.object != record.handle || other.tid == call.tid()) continue;
-    finding.hints.push_back("thread " + std::to_string(other.tid) + " is inside " + other.verb + " of it");
+    finding.adds.push_back(Is<Sentence::kInsideDestroy>(DescribeThread(other.tid), other.verb));
     if (other.stack != 0) finding.stacks.push_back({StackRole::kOtherThread, other.stack});
   }
   checker.reporter().Say(std::move(finding));
@@ -126,13 +111,11 @@ void SayClosed(Call& call, Slot slot, Fate fate) {
   if (call.ignored() || record.Has(kIgnored)) return;
   const ObjectRef object = Describe(checker, record);
   const Slot context = checker.ledger().ContextOf(slot);
-  Finding finding =
-      FindingOf(Rule::kUseAfterClose, call,
-                std::string(call.verb()) + " of " + Mention(object) + ", whose context " +
-                    (object.device.empty() ? std::string() : object.device + " ") + "is closed" +
-                    (fate == Fate::kDestroyRefused ? "; it is not forwarded and answers EINVAL"
-                     : fate == Fate::kGetRefused   ? "; call not forwarded (returns -1, EBADF)"
-                                                   : ""));
+  const std::string device = object.device.empty() ? std::string() : " " + object.device;
+  Finding finding = FindingOf(Rule::kUseAfterClose, call,
+                              fate == Fate::kDestroyRefused ? Is<Sentence::kDestroyedAfterClose>(device)
+                              : fate == Fate::kGetRefused   ? Is<Sentence::kGetAfterClose>(device)
+                                                            : Is<Sentence::kUsedAfterClose>(device));
   finding.has_object = true;
   finding.object = object;
   uint32_t closed_stack = 0;
@@ -150,13 +133,8 @@ void SayForeign(Call& call, Slot slot) {
   Checker& checker = call.checker();
   const Record record = checker.ledger().Get(slot);
   if (call.ignored() || record.Has(kIgnored)) return;
-  const ObjectRef object = Describe(checker, record);
-  Finding finding = FindingOf(Rule::kForeignProcess, call,
-                              std::string(call.verb()) + " of " + Mention(object) + ", which process " +
-                                  std::to_string(getppid()) + " made before it forked this one");
-  finding.has_object = true;
-  finding.object = object;
-  AddStacks(&finding, record.stack, 0);
+  Finding finding = FindingOf(Rule::kForeignProcess, call, Is<Sentence::kUsedInChild>(getppid()));
+  SetObject(checker, &finding, record);
   if (checker.fork_stack() != 0) {
     finding.stacks.push_back({StackRole::kOtherThread, checker.fork_stack()});
   }

@@ -10,8 +10,8 @@ enum class NullIn : uint8_t { kUse, kCreate, kDestroy };
 void SayNull(Call& call, Kind kind, NullIn where);
 // What becomes of the call that is reported.
 enum class Fate : uint8_t { kForwarded, kDestroyRefused, kGetRefused };
-void SayDead(Call& call, Kind kind, uintptr_t handle, const DeadRecord& dead, Fate fate);
-void SayDying(Call& call, Kind kind, Slot slot);
+void SayDead(Call& call, const DeadRecord& dead, Fate fate);
+void SayDying(Call& call, Slot slot);
 void SayClosed(Call& call, Slot slot, Fate fate);
 void SayForeign(Call& call, Slot slot);
 

@@ -5,34 +5,18 @@
 #include "interpose/base/clock.h"
 #include "interpose/checker/checker.h"
 #include "interpose/judge/judge.h"
-#include "report/errno_name.h"
+#include "interpose/verbs/numbers.h"
 
 namespace rdmacheck {
-
-std::string CountsInWords(const std::vector<Record>& records) {
-  std::vector<std::pair<Kind, size_t>> counts;
-  for (const Record& record : records) {
-    auto it = std::find_if(counts.begin(), counts.end(), [&](const auto& c) { return c.first == record.kind; });
-    if (it == counts.end()) {
-      counts.push_back({record.kind, 1});
-    } else {
-      ++it->second;
-    }
-  }
-  std::stable_sort(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
-  std::string text = std::to_string(records.size()) + (records.size() == 1 ? " object (" : " objects (");
-  for (size_t i = 0; i < counts.size(); ++i) {
-    text += (i == 0 ? "" : ", ") + std::to_string(counts[i].second) + " " + NameOf(counts[i].first);
-  }
-  return text + ")";
-}
 
 std::vector<Finding> LeakFindings(Checker& checker, Rule rule, Severity severity, const std::vector<Record>& records,
                                   const Record* context, const std::string& verb, uint32_t closed_stack) {
   std::vector<Finding> findings;
   for (const std::vector<Record>& group : GroupByStack(records)) {
     const Record& first = group[0];
-    Finding finding = FindingAtExit(rule, std::string());
+    const bool at_close = context != nullptr;
+    Finding finding = FindingAtExit(rule, at_close ? Is<Sentence::kOpenAtClose>(group.size(), NameOf(first.kind))
+                                                   : Is<Sentence::kOpenAtExit>(group.size(), NameOf(first.kind)));
     finding.severity = severity;
     finding.verb = verb;
     finding.has_object = true;
@@ -46,17 +30,13 @@ std::vector<Finding> LeakFindings(Checker& checker, Rule rule, Severity severity
     }
     finding.count = group.size();
     for (const Record& record : group) finding.bytes += BytesOf(record);
-    const std::string kind = NameOf(first.kind);
-    const std::string amount = group.size() == 1 ? "a " + kind : std::to_string(group.size()) + " " + kind;
-    finding.message = amount + (group.size() == 1 ? " lives" : " live") +
-                      (context != nullptr ? " when its context is closed" : " when the process ends");
-    if (first.Has(kRefused)) finding.message += ": destroy refused and never retried";
+    if (first.Has(kRefused)) finding.says.push_back(Is<Sentence::kLeftRefused>());
     if (first.kind == Kind::kContext && !first.was_parent) {
-      finding.object.remark = "probe-only: nothing was ever created on it";
-      finding.message += "; it is probe-only: nothing was ever created on it";
+      finding.object.remark = Words(Is<Sentence::kRemarkProbeOnly>());
+      finding.says.push_back(Is<Sentence::kLeftProbeOnly>());
     }
-    if (first.kind == Kind::kQp && first.numbers.c == 6) finding.message += "; it is in state ERR";
-    if (first.kind == Kind::kCompChannel && !first.was_parent) finding.object.remark = "no cq was ever attached to it";
+    if (first.kind == Kind::kQp && first.numbers.c == kQpsErr) finding.says.push_back(Is<Sentence::kLeftInError>());
+    if (first.kind == Kind::kCompChannel && !first.was_parent) finding.object.remark = Words(Is<Sentence::kRemarkNoCq>());
     if (first.stack != 0) finding.stacks.push_back({StackRole::kCreated, first.stack});
     if (closed_stack != 0) finding.stacks.push_back({StackRole::kClosed, closed_stack});
     if (context != nullptr) finding.related.push_back({Role::kContext, Describe(checker, *context)});
@@ -65,16 +45,14 @@ std::vector<Finding> LeakFindings(Checker& checker, Rule rule, Severity severity
   return findings;
 }
 
-std::vector<std::string> UnexplainedHints(Checker& checker, Kind kind) {
-  std::vector<std::string> hints{"no tracked child explains it: what uses this " + std::string(NameOf(kind)) +
-                                 " was created where rdmacheck does not look, or by another process"};
+void AddUnexplained(Checker& checker, Finding* finding, Kind kind) {
+  finding->adds.push_back(Is<Sentence::kNoTrackedChild>(NameOf(kind)));
   std::string creators;
   for (const std::string& sentence : checker.UnwatchedSentences()) creators += (creators.empty() ? "" : "; ") + sentence;
-  if (!creators.empty()) hints.push_back("untracked creators seen: " + creators);
-  return hints;
+  if (!creators.empty()) finding->adds.push_back(Is<Sentence::kUntrackedCreators>(creators));
 }
 
-void HardenRefused(Checker& checker, const std::vector<Record>& records, const std::string& when) {
+void HardenRefused(Checker& checker, const std::vector<Record>& records, Sentence when) {
   // A library's last, and of these the latest first: only the first refusal of a call of librdmacm is said, and what used
   // an object says more than the object.
   std::vector<const Record*> in_order, of_libraries;
@@ -97,29 +75,24 @@ void HardenRefused(Checker& checker, const std::vector<Record>& records, const s
 
     finding.time = EpochNow();
     finding.object = Describe(checker, record);
-    finding.message = std::string(refusal.verb) + " of " + Mention(finding.object) + " was refused (" +
-                      ErrnoName(refusal.result) + ") and no later try succeeded before " + when;
+    finding.says.push_back({when, {}});
     finding.has_result = true;
     finding.result = refusal.result;
     std::vector<Record> children;
     if (checker.ledger().HasChildren(record.slot)) children = checker.ledger().ChildrenOf(record.slot);
     AddRelated(checker, &finding, Role::kChild, children);
-    char ago[64];
-    snprintf(ago, sizeof(ago), "it was refused %.1f s ago", EpochNow() - EpochOf(refusal.when));
-    std::string text = ago;
-    if (refusal.times > 1) text += ", the last of " + std::to_string(refusal.times) + " times";
-    const bool single = children.size() == 1;
+    finding.adds.push_back(Is<Sentence::kRefusedAgo>(Seconds{EpochNow() - EpochOf(refusal.when)}));
+    if (refusal.times > 1) finding.adds.push_back(Is<Sentence::kRefusedTimes>(refusal.times));
     if (!children.empty()) {
-      text += ", and " + std::to_string(children.size()) + (single ? " object still uses it" : " objects still use it");
+      finding.adds.push_back(Is<Sentence::kAndStillUsed>(children.size()));
     } else if (refusal.unexplained == 0) {
-      text += "; what was seen using it has been destroyed since, and the destroy was not tried again";
+      finding.adds.push_back(Is<Sentence::kNotTriedAgain>());
     } else if (refusal.unexplained < refusal.times) {
-      text += ", of which " + std::to_string(refusal.unexplained) + " without a tracked child that explains it";
+      finding.adds.push_back(Is<Sentence::kSomeUnexplained>(refusal.unexplained));
     }
-    finding.hints.push_back(text);
     // Children that came later do not explain it either.
     if (refusal.unexplained > 0) {
-      for (std::string& hint : UnexplainedHints(checker, record.kind)) finding.hints.push_back(std::move(hint));
+      AddUnexplained(checker, &finding, record.kind);
     }
     checker.reporter().Harden(std::move(finding), record.serial);
   }
@@ -134,10 +107,9 @@ int JudgeGrowth(Checker& checker, Serial since) {
     std::vector<Finding> findings =
         LeakFindings(checker, Rule::kOpenAtExit, Severity::kWarning, grown, nullptr, "rdmacheck_growth_end", 0);
     for (Finding& finding : findings) {
-      finding.message = std::to_string(finding.count) + " " + finding.object.kind + " made since the checkpoint " +
-                        (finding.count == 1 ? "still lives" : "still live");
+      finding.says = {Is<Sentence::kCreatedSinceCheckpoint>(finding.count, finding.object.kind)};
     }
-    checker.reporter().Say(std::move(findings), CountsInWords(grown) + " made since the checkpoint still live");
+    checker.reporter().Say(std::move(findings), Is<Sentence::kAllSinceCheckpoint>(grown.size(), CountKinds(grown)));
   }
   return static_cast<int>(grown.size());
 }

@@ -150,30 +150,15 @@ ObjectRef Describe(Checker& checker, const Record& record) {
     object.last_failed_call = {record.failure.verb, record.failure.result, EpochOf(record.failure.when)};
   }
   if (record.Has(kRefused)) {
-    object.remark = "destroy refused and never retried";
-    if (record.failure.times > 1) object.remark = "destroy refused, last try failed too";
-  } else if (record.kind == Kind::kQp && record.numbers.c == 6) {
-    object.remark = "in state ERR";
+    object.remark = Words(record.failure.times > 1 ? Is<Sentence::kRemarkRefusedAgain>() : Is<Sentence::kRemarkRefused>());
   }
   return object;
 }
 
 ObjectRef DescribeDead(Checker& checker, const DeadRecord& dead) {
   ObjectRef object = Describe(checker, dead.object);
-  object.remark = "destroyed by " + std::string(dead.destroyed_verb == nullptr ? "?" : dead.destroyed_verb);
+  object.remark = Words(Is<Sentence::kRemarkDestroyedBy>(dead.destroyed_verb == nullptr ? "?" : dead.destroyed_verb));
   return object;
-}
-
-std::string Mention(const ObjectRef& object) {
-  std::string text = object.kind + " #" + std::to_string(object.serial);
-  for (const Number& number : object.numbers) {
-    char value[40];
-    snprintf(value, sizeof(value), number.hex ? " %s=0x%llx" : " %s=%llu", number.name,
-             static_cast<unsigned long long>(number.value));
-    text += value;
-    break;  // the first is the one people grep for
-  }
-  return text;
 }
 
 void AddRelated(Checker& checker, Finding* finding, Role role, const std::vector<Record>& records) {
@@ -199,8 +184,21 @@ std::vector<std::vector<Record>> GroupByStack(const std::vector<Record>& records
   return sorted;
 }
 
-Finding FindingOf(Rule rule, Call& call, std::string message) {
-  Finding finding = FindingAtExit(rule, std::move(message));
+void SetObject(Checker& checker, Finding* finding, const Record& record) {
+  finding->has_object = true;
+  finding->object = Describe(checker, record);
+  if (record.stack != 0) finding->stacks.push_back({StackRole::kCreated, record.stack});
+}
+
+KindCounts CountKinds(const std::vector<Record>& records) {
+  KindCounts counts;
+  for (const Record& record : records) counts.Add(NameOf(record.kind));
+  counts.SortByCount();
+  return counts;
+}
+
+Finding FindingOf(Rule rule, Call& call, Statement says) {
+  Finding finding = FindingAtExit(rule, std::move(says));
   finding.verb = call.verb();
   finding.thread = DescribeThread(call.tid());
   const uint32_t here = call.StackId();
@@ -208,11 +206,11 @@ Finding FindingOf(Rule rule, Call& call, std::string message) {
   return finding;
 }
 
-Finding FindingAtExit(Rule rule, std::string message) {
+Finding FindingAtExit(Rule rule, Statement says) {
   Finding finding;
   finding.rule = rule;
   finding.severity = InfoOf(rule).severity;
-  finding.message = std::move(message);
+  finding.says.push_back(std::move(says));
   finding.time = EpochNow();
   return finding;
 }

@@ -6,7 +6,7 @@
 
 #include "interpose/checker/call.h"
 #include "interpose/ledger/ledger.h"
-#include "report/finding.h"
+#include "report/sentences.h"
 
 namespace rdmacheck {
 
@@ -17,9 +17,6 @@ ObjectRef DescribeDead(Checker& checker, const DeadRecord& dead);
 std::vector<Number> NumbersFor(const Record& record);
 ThreadRef DescribeThread(int32_t tid);
 std::string DeviceOf(Checker& checker, const Record& record);
-
-// "qp #7 qpn=0x11": for the inside of sentences.
-std::string Mention(const ObjectRef& object);
 
 // Whose the object is: made by a library for itself ("librdmacm"), or empty.
 std::string OwnerNameOf(Checker& checker, const Record& record);
@@ -43,8 +40,12 @@ void AddRelated(Checker& checker, Finding* finding, Role role, const std::vector
 std::vector<std::vector<Record>> GroupByStack(const std::vector<Record>& records);
 
 // The fields every finding of a call has.
-Finding FindingOf(Rule rule, Call& call, std::string message);
-Finding FindingAtExit(Rule rule, std::string message);
+Finding FindingOf(Rule rule, Call& call, Statement says);
+Finding FindingAtExit(Rule rule, Statement says);
+// What the finding is about, and where it was created.
+void SetObject(Checker& checker, Finding* finding, const Record& record);
+// How many of each kind, largest first.
+KindCounts CountKinds(const std::vector<Record>& records);
 
 void FillReport(Checker& checker, Report* report);
 

@@ -17,7 +17,7 @@ bool BeginUseOfGet(Call& call, const Argument& argument) {
   if (found.standing == Standing::kDead) {
     DeadRecord dead;
     if (!ledger.FindDead(argument.kind, argument.handle, &dead) || !IsStillDead(call.checker(), dead) || MayLiveUnseen(call.checker(), dead)) return true;
-    SayDead(call, argument.kind, argument.handle, dead, Fate::kGetRefused);
+    SayDead(call, dead, Fate::kGetRefused);
     return false;
   }
   if (found.slot == 0) return true;
@@ -39,7 +39,7 @@ bool BeginUse(Call& call, const Arguments& arguments) {
     if (found.standing == Standing::kDead) {
       DeadRecord dead;
       if (ledger.FindDead(argument.kind, argument.handle, &dead) && IsStillDead(call.checker(), dead)) {
-        SayDead(call, argument.kind, argument.handle, dead, Fate::kForwarded);
+        SayDead(call, dead, Fate::kForwarded);
       }
     } else if (found.slot != 0) {
       if ((found.flags & kClosed) != 0) SayClosed(call, found.slot, Fate::kForwarded);

@@ -51,15 +51,6 @@ State& TheState() {
   return *state;
 }
 
-std::string WhoWaits(const ThreadState& state) {
-  const double since = static_cast<double>(NanosOf(CLOCK_MONOTONIC) - state.begin) * 1e-9;
-  char text[160];
-  const std::string name = ThreadName(state.tid);
-  snprintf(text, sizeof(text), "thread %d%s%s%s has been inside %s for %.1f s", state.tid, name.empty() ? "" : " (",
-           name.c_str(), name.empty() ? "" : ")", state.verb, since);
-  return text;
-}
-
 void SayBlocked(Checker& checker, const Watch& watch) {
   ThreadState blocked;
   std::vector<ThreadState> gets;
@@ -82,16 +73,10 @@ void SayBlocked(Checker& checker, const Watch& watch) {
       ++taken;
     }
   }
-  char seconds[32];
-  snprintf(seconds, sizeof(seconds), "%.0f s", static_cast<double>(NanosOf(CLOCK_MONOTONIC) - blocked.begin) * 1e-9);
-  Finding finding = FindingAtExit(Rule::kBlockedDestroy,
-                                  std::string(blocked.verb) + (known ? " of " + Mention(object) : std::string()) +
-                                      " has not returned for " + seconds + ": " +
-                                      (taken > acked ? std::to_string(taken) + " event" + (taken == 1 ? "" : "s") +
-                                                           " taken, " + std::to_string(acked) +
-                                                           " acked; it waits for the rest"
-                                                     : std::string("no unacknowledged event explains it; the library, "
-                                                                   "the driver or the kernel holds it")));
+  const Seconds since{static_cast<double>(NanosOf(CLOCK_MONOTONIC) - blocked.begin) * 1e-9};
+  Statement says = known ? Is<Sentence::kBlocked>(since) : Is<Sentence::kBlockedUnknown>(since);
+  Finding finding = FindingAtExit(Rule::kBlockedDestroy, std::move(says));
+  finding.says.push_back(taken > acked ? Is<Sentence::kWaitsForEvents>(taken, acked) : Is<Sentence::kWaitUnexplained>());
   finding.verb = blocked.verb;
   finding.thread = DescribeThread(watch.tid);
   finding.has_object = known;
@@ -99,14 +84,14 @@ void SayBlocked(Checker& checker, const Watch& watch) {
   if (blocked.stack != 0) finding.stacks.push_back({StackRole::kHere, blocked.stack});
   if (record.stack != 0) finding.stacks.push_back({StackRole::kCreated, record.stack});
   for (const Taker& taker : events.takers) {
-    const ThreadRef thread = DescribeThread(taker.thread);
-    finding.hints.push_back("an event taken by thread " + std::to_string(thread.tid) +
-                            (thread.name.empty() ? "" : " (" + thread.name + ")") +
-                            (thread.exited ? ", which has exited," : "") + " is not acked");
+    finding.adds.push_back(Is<Sentence::kEventNotAcked>(DescribeThread(taker.thread)));
     if (taker.stack != 0) finding.stacks.push_back({StackRole::kEventTaken, taker.stack});
-    if (finding.hints.size() >= 5) break;
+    if (finding.adds.size() >= 5) break;
   }
-  for (const ThreadState& get : gets) finding.hints.push_back(WhoWaits(get));
+  for (const ThreadState& get : gets) {
+    const Seconds inside{static_cast<double>(NanosOf(CLOCK_MONOTONIC) - get.begin) * 1e-9};
+    finding.adds.push_back(Is<Sentence::kInsideFor>(DescribeThread(get.tid), get.verb, inside));
+  }
   if (known) finding.timeline = TimelineOf(checker, checker.ledger().ContextOf(watch.slot));
   checker.reporter().Say(std::move(finding));
 }
@@ -179,7 +164,7 @@ void StartThread(Checker& checker) {
       MutexLock lock(&state.mutex);
       state.running = false;
     }
-    checker.TellOnce("no thread could be started to watch a destroy that may hang; blocked-destroy will not be said");
+    checker.TellOnce(Is<Sentence::kNoWatcher>());
   }
 }
 

@@ -37,15 +37,14 @@ bool ReportAtExit(Checker& checker, int status) {
   if (!reporter.anything() && checker.ledger().last_serial() == 0 && checker.depot().size() == 0) return false;
   const bool change = status == 0 && exitcode != 0 && reporter.errors() > 0;
   if (checker.options().verbosity >= 1 || reporter.sink().has_json() || UnderRun()) {
-    for (const std::string& sentence : CallersThatBypass()) checker.Unwatched(sentence);
+    for (const Statement& bypass : CallersThatBypass()) checker.Unwatched(bypass);
   }
   if (checker.options().verbosity >= 1) {
     for (const std::string& line : reporter.UnmatchedSuppressions()) {
-      reporter.Tell("suppression " + line + " matched nothing");
+      reporter.Tell(Is<Sentence::kMatchedNothing>(line));
     }
-    reporter.Tell("hooked: " + std::to_string(checker.hooks_slots.load()) + " slots of contexts, " +
-                  std::to_string(checker.hooks_dlsym.load()) + " look-ups by dlsym");
-    for (const std::string& sentence : checker.UnwatchedSentences()) reporter.Tell("not watched: " + sentence);
+    reporter.Tell(Is<Sentence::kHooked>(checker.hooks_slots.load(), checker.hooks_dlsym.load()));
+    for (const std::string& sentence : checker.UnwatchedSentences()) reporter.Tell(Is<Sentence::kNotWatched>(sentence));
   }
   reporter.Summarize(true);
   reporter.WriteJson(true, change ? exitcode : status);

@@ -7,6 +7,9 @@
 
 namespace rdmacheck {
 
+// The state of a QP that cannot be used any more, as in Numbers::c.
+inline constexpr uint64_t kQpsErr = IBV_QPS_ERR;
+
 constexpr uint64_t Pack(uint32_t low, uint32_t high) { return static_cast<uint64_t>(high) << 32 | low; }
 
 template <class T>

@@ -18,7 +18,7 @@
 namespace rdmacheck {
 namespace {
 
-std::string Seconds(const ProcessInfo& process) {
+std::string SecondsOf(const ProcessInfo& process) {
   const double seconds = process.ended > process.started && process.started > 0 ? process.ended - process.started : 0;
   char text[40];
   snprintf(text, sizeof(text), "%.3f", std::min(seconds, 1e9));
@@ -98,7 +98,7 @@ std::string RenderJunit(const ReportSet& set, const FormOptions& options) {
     for (const std::string& sentence : process.environment.unwatched) Append(&test.output, "note: ", sentence, "\n");
     if (!process.ended_by.empty()) Append(&test.output, "ended by ", process.ended_by, "\n");
     Append(&xml, "    <testcase classname=\"rdmacheck.", XmlText(LastPart(process.process.exe)), "\" name=\"",
-           XmlText(NameOf(set, process)), "\" time=\"", Seconds(process.process), "\">\n");
+           XmlText(NameOf(set, process)), "\" time=\"", SecondsOf(process.process), "\">\n");
     if (test.errors != 0) {
       Append(&xml, "      <failure type=\"", XmlText(test.rules), "\" message=\"", XmlText(test.first));
       if (test.errors > 1)

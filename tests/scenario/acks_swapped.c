@@ -4,12 +4,12 @@
 // EXPECT: ERROR over-acked-events: ibv_ack_cq_events for cq #{{.*}} acknowledges more events than were received: 1 completion event received, 2 acknowledged
 // EXPECT: cq #{{.*}} of the same channel has 1 event unacknowledged: the acknowledgements are probably swapped
 // EXPECT: #0 take_both acks_swapped.c:@second@ (
-// EXPECT: ERROR over-acked-events: ibv_destroy_cq of cq #{{.*}} will never return: 1 completion event taken, 2 acked
+// EXPECT: ERROR over-acked-events: ibv_destroy_cq of cq #{{.*}} will block forever: 1 completion event received, 2 acknowledged
 // EXPECT: WARNING open-at-exit
 //
 // RUN: on=fake args="second" exit=23
 // EXPECT: ERROR over-acked-events: ibv_ack_cq_events for cq #
-// EXPECT: ERROR unacked-events: ibv_destroy_cq of cq #{{.*}} will wait for ever: 1 completion event taken, 0 acked
+// EXPECT: ERROR unacked-events: ibv_destroy_cq of cq #{{.*}} will block forever: 1 completion event received, 0 acknowledged
 // EXPECT: cq #{{.*}} of the same channel has 1 event acknowledged too many: the acknowledgements are probably swapped
 // EXPECT: WARNING open-at-exit
 #include "event_scenario.h"

@@ -1,10 +1,10 @@
 // A QP's asynchronous event is not acked when the QP is destroyed, by the thread that holds it, or by another after that.
 // RUN: on=fake args="own" exit=23
-// EXPECT: ERROR self-deadlock: ibv_destroy_qp of qp #{{.*}} will wait for ever: 1 asynchronous event taken, 0 acked
+// EXPECT: ERROR self-deadlock: ibv_destroy_qp of qp #{{.*}} will block forever: 1 asynchronous event received, 0 acknowledged
 // EXPECT: WARNING open-at-exit
 //
 // RUN: on=fake args="gone" exit=23
-// EXPECT: ERROR unacked-events: ibv_destroy_qp of qp #{{.*}} will wait for ever: 1 asynchronous event taken, 0 acked
+// EXPECT: ERROR unacked-events: ibv_destroy_qp of qp #{{.*}} will block forever: 1 asynchronous event received, 0 acknowledged
 // EXPECT: WARNING open-at-exit
 //
 // RUN: on=fake args="acked" options="strict=1" exit=0

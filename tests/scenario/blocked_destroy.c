@@ -2,7 +2,7 @@
 // (B48). Then the taker acks, and all is well.
 // RUN: on=fake options="hang_timeout=1" args="slow" exit=0
 // EXPECT: WARNING blocked-destroy: ibv_destroy_cq of cq #{{.*}} has not returned for
-// EXPECT: an event taken by thread {{\d+}}
+// EXPECT: an event received by thread {{\d+}}
 // EXPECT: #0 destroy blocked_destroy.c:@destroy@ (
 // EXPECT-NOT: unacked-events
 // EXPECT-JSON: findings[0].timeline.length >= 3

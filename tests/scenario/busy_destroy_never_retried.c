@@ -1,12 +1,12 @@
 // The refusal of a CQ is ignored (B23, B25, B30, B64, B67, B88): a note at once, an error at the close, and told with
 // the leak. What used it has been destroyed since.
 // RUN: on=both exit=23
-// EXPECT: NOTE busy-destroy: ibv_destroy_cq of cq #{{.*}} is refused (EBUSY): 1 qp still use
+// EXPECT: NOTE busy-destroy: ibv_destroy_cq of cq #{{.*}} returned EBUSY: 1 qp still use
 // EXPECT: child qp #
 // EXPECT: ERROR leak-at-close: ibv_close_device({{\w+}}) leaves 1 object alive: 1 cq
-// EXPECT: last failed call: ibv_destroy_cq answered EBUSY
+// EXPECT: last failed call: ibv_destroy_cq returned EBUSY
 // EXPECT: destroy refused and never retried
-// EXPECT: ERROR busy-destroy: ibv_destroy_cq of cq #{{.*}} was refused (EBUSY) and no later try succeeded before its context was closed
+// EXPECT: ERROR busy-destroy: ibv_destroy_cq of cq #{{.*}} returned EBUSY and no later try succeeded before its context was closed
 // EXPECT: what was seen using it has been destroyed since, and the destroy was not tried again
 // EXPECT: #0 main busy_destroy_never_retried.c:@refused@ (
 // EXPECT-JSON: findings[rule=leak-at-close].object.last_failed_call.verb == ibv_destroy_cq
@@ -15,7 +15,7 @@
 //
 // RUN: on=both args="exit" exit=23
 // EXPECT: NOTE busy-destroy: ibv_destroy_cq of cq #
-// EXPECT: ERROR busy-destroy: ibv_destroy_cq of cq #{{.*}} was refused (EBUSY) and no later try succeeded before the process ended
+// EXPECT: ERROR busy-destroy: ibv_destroy_cq of cq #{{.*}} returned EBUSY and no later try succeeded before the process ended
 // EXPECT: WARNING open-at-exit: 2 objects are still open when the process ends: 1 context, 1 cq
 #include "scenario.h"
 

@@ -1,6 +1,6 @@
 // A destroy is refused, its cause removed, and tried again: a note with the children, and the status stays (B19, B39, T4).
 // RUN: on=both exit=0
-// EXPECT: NOTE busy-destroy: ibv_dealloc_pd of pd #{{.*}} is refused (EBUSY): 1 mr, 1 qp still use it
+// EXPECT: NOTE busy-destroy: ibv_dealloc_pd of pd #{{.*}} returned EBUSY: 1 mr, 1 qp still use it
 // EXPECT: child mr #{{\d+}} on {{\w+}}: lkey=
 // EXPECT: child qp #{{\d+}} on {{\w+}}: qpn={{.*}} at main busy_destroy_retried.c:@qp@
 // EXPECT: called here

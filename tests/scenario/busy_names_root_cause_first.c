@@ -1,6 +1,6 @@
 // A CQ is held by a QP that is held by a flow: the flow stands first, for it must go first.
 // RUN: on=fake exit=0
-// EXPECT: NOTE busy-destroy: ibv_destroy_cq of cq #{{.*}} is refused (EBUSY): 1 flow, 1 qp still use it
+// EXPECT: NOTE busy-destroy: ibv_destroy_cq of cq #{{.*}} returned EBUSY: 1 flow, 1 qp still use it
 // EXPECT: child flow #
 // EXPECT: child qp #
 // EXPECT-JSON: findings[0].related[0].object.kind == flow

@@ -1,7 +1,7 @@
 // Many objects are each refused once and then destroyed, as careless programs tear down: one note with a count. The error
 // that comes after all of them is there, in the status, the text and the JSON report.
 // RUN: on=fake args="10100 leak" exit=23
-// EXPECT: NOTE busy-destroy: ibv_dealloc_pd of pd #{{\d+}} handle={{\d+}} is refused (EBUSY): 1 mr still uses it
+// EXPECT: NOTE busy-destroy: ibv_dealloc_pd of pd #{{\d+}} handle={{\d+}} returned EBUSY: 1 mr still uses it
 // EXPECT: ERROR leak-at-close: ibv_close_device(fake0) leaves 1 object alive: 1 pd
 // EXPECT: TOLD busy-destroy: 10099 more not shown: ibv_dealloc_pd at main busy_refused_in_a_flood.c:@refused@, 10100 times in all, 10100 objects, 10100 of them destroyed at a later try
 // EXPECT: SUMMARY: rdmacheck: 1 error (leak-at-close 1), 1 note (busy-destroy 1 seen 10100 times)

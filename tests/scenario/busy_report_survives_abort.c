@@ -1,6 +1,6 @@
 // The program aborts because a destroy was refused: the children have been told at the call (B25).
 // RUN: on=both exit=SIGABRT
-// EXPECT: NOTE busy-destroy: ibv_destroy_cq of cq #{{.*}} is refused (EBUSY): 1 qp still use
+// EXPECT: NOTE busy-destroy: ibv_destroy_cq of cq #{{.*}} returned EBUSY: 1 qp still use
 // EXPECT: child qp #
 #include "scenario.h"
 

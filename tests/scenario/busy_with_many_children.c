@@ -1,6 +1,6 @@
 // A PD with 1,000 MRs: five in words, the rest as a count by their creating stack.
 // RUN: on=fake exit=0
-// EXPECT: NOTE busy-destroy: ibv_dealloc_pd of pd #{{.*}} is refused (EBUSY): 1000 mr still use it
+// EXPECT: NOTE busy-destroy: ibv_dealloc_pd of pd #{{.*}} returned EBUSY: 1000 mr still use it
 // EXPECT: child mr #
 // EXPECT: child mr #
 // EXPECT: child mr #

@@ -1,6 +1,6 @@
 // The driver refuses and no child of ours explains it: it says that it does not know (B21, B98, T8).
 // RUN: on=fake env="FAKE_FAIL=ibv_dealloc_pd=EBUSY" exit=0
-// EXPECT: NOTE busy-destroy: ibv_dealloc_pd of pd #{{.*}} is refused (EBUSY): no tracked child explains it
+// EXPECT: NOTE busy-destroy: ibv_dealloc_pd of pd #{{.*}} returned EBUSY: no tracked child explains it
 // EXPECT: what uses this pd was created where rdmacheck does not look, or by another process
 // EXPECT-NOT: 0 {{.*}}still use it
 #include "scenario.h"

@@ -1,6 +1,6 @@
 // A completion channel with two CQs on it is refused in user space, by libibverbs itself (V2).
 // RUN: on=both exit=0
-// EXPECT: NOTE busy-destroy: ibv_destroy_comp_channel of comp_channel #{{\d+}} fd={{\d+}} is refused (EBUSY): 2 cq still use it
+// EXPECT: NOTE busy-destroy: ibv_destroy_comp_channel of comp_channel #{{\d+}} fd={{\d+}} returned EBUSY: 2 cq still use it
 // EXPECT: child cq #
 // EXPECT: child cq #
 #include "scenario.h"

@@ -1,7 +1,7 @@
 // Each reconnect forgets its completion channel until no descriptor is left (B01, B02): one group, not a line each, and
 // the create that fails says what is held. The report has its names and its files all the same, though none can be opened.
 // RUN: on=both exit=23
-// EXPECT: NOTE create-failed: ibv_create_comp_channel fails with EMFILE; this process holds {{\d+}} comp_channel of
+// EXPECT: NOTE create-failed: ibv_create_comp_channel failed with EMFILE; this process holds {{\d+}} comp_channel of
 // EXPECT: {{\d\d+}} comp_channel, created at connect_once channels_eat_descriptors.c:@channel@
 // EXPECT: ERROR leak-at-close: ibv_close_device({{\w+}}) leaves {{\d\d+}} objects alive: {{\d\d+}} comp_channel
 // EXPECT: {{\d\d+}} comp_channel, the first #{{\d+}} on {{\w+}}: fd=

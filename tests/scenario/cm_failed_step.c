@@ -3,7 +3,7 @@
 // RUN: on=device args="bind_addr left" exit=0
 // EXPECT: WARNING cm-channel-leak:
 // EXPECT: WARNING open-at-exit: 1 object is still open when the process ends: 1 cm_id
-// EXPECT: last failed call: rdma_bind_addr answered ENODEV
+// EXPECT: last failed call: rdma_bind_addr returned ENODEV
 // EXPECT-JSON: findings[rule=open-at-exit].object.last_failed_call.verb == rdma_bind_addr
 // EXPECT-JSON: findings[rule=open-at-exit].object.last_failed_call.result == 19
 //
@@ -13,7 +13,7 @@
 // RUN: on=device args="resolve_addr left" exit=0
 // EXPECT: WARNING cm-channel-leak:
 // EXPECT: WARNING open-at-exit
-// EXPECT: last failed call: rdma_resolve_addr answered E
+// EXPECT: last failed call: rdma_resolve_addr returned E
 //
 // RUN: on=device args="resolve_addr clean" options="strict=1" exit=0
 // EXPECT-NOTHING
@@ -21,7 +21,7 @@
 // RUN: on=device args="resolve_route left" exit=0
 // EXPECT: WARNING cm-channel-leak:
 // EXPECT: WARNING open-at-exit
-// EXPECT: last failed call: rdma_resolve_route answered EINVAL
+// EXPECT: last failed call: rdma_resolve_route returned EINVAL
 //
 // RUN: on=device args="resolve_route clean" options="strict=1" exit=0
 // EXPECT-NOTHING
@@ -29,7 +29,7 @@
 // RUN: on=device args="listen left" exit=0
 // EXPECT: WARNING cm-channel-leak:
 // EXPECT: WARNING open-at-exit
-// EXPECT: last failed call: rdma_listen answered EINVAL
+// EXPECT: last failed call: rdma_listen returned EINVAL
 //
 // RUN: on=device args="listen clean" options="strict=1" exit=0
 // EXPECT-NOTHING
@@ -37,7 +37,7 @@
 // RUN: on=device args="connect left" exit=0
 // EXPECT: WARNING cm-channel-leak:
 // EXPECT: WARNING open-at-exit
-// EXPECT: last failed call: rdma_connect answered EINVAL
+// EXPECT: last failed call: rdma_connect returned EINVAL
 //
 // RUN: on=device args="connect clean" options="strict=1" exit=0
 // EXPECT-NOTHING
@@ -45,7 +45,7 @@
 // RUN: on=device args="accept left" exit=0
 // EXPECT: WARNING cm-channel-leak:
 // EXPECT: WARNING open-at-exit
-// EXPECT: last failed call: rdma_accept answered EINVAL
+// EXPECT: last failed call: rdma_accept returned EINVAL
 //
 // RUN: on=device args="accept clean" options="strict=1" exit=0
 // EXPECT-NOTHING
@@ -53,7 +53,7 @@
 // RUN: on=device args="reject left" exit=0
 // EXPECT: WARNING cm-channel-leak:
 // EXPECT: WARNING open-at-exit
-// EXPECT: last failed call: rdma_reject answered EINVAL
+// EXPECT: last failed call: rdma_reject returned EINVAL
 //
 // RUN: on=device args="reject clean" options="strict=1" exit=0
 // EXPECT-NOTHING
@@ -61,7 +61,7 @@
 // RUN: on=device args="disconnect left" exit=0
 // EXPECT: WARNING cm-channel-leak:
 // EXPECT: WARNING open-at-exit
-// EXPECT: last failed call: rdma_disconnect answered EINVAL
+// EXPECT: last failed call: rdma_disconnect returned EINVAL
 //
 // RUN: on=device args="disconnect clean" options="strict=1" exit=0
 // EXPECT-NOTHING
@@ -69,7 +69,7 @@
 // RUN: on=device args="establish left" exit=0
 // EXPECT: WARNING cm-channel-leak:
 // EXPECT: WARNING open-at-exit
-// EXPECT: last failed call: rdma_establish answered E
+// EXPECT: last failed call: rdma_establish returned E
 //
 // RUN: on=device args="establish clean" options="strict=1" exit=0
 // EXPECT-NOTHING
@@ -77,7 +77,7 @@
 // RUN: on=device args="create_qp left" exit=0
 // EXPECT: WARNING cm-channel-leak:
 // EXPECT: WARNING open-at-exit
-// EXPECT: last failed call: rdma_create_qp answered EINVAL
+// EXPECT: last failed call: rdma_create_qp returned EINVAL
 //
 // RUN: on=device args="create_qp clean" options="strict=1" exit=0
 // EXPECT-NOTHING

@@ -6,7 +6,7 @@
 // RUN: on=device options="verbosity=1" exit=0
 // EXPECT: TOLD version
 // EXPECT: TOLD not watched: post_send
-// EXPECT: NOTE open-at-exit: held by a library for its own life: {{\d}} objects (
+// EXPECT: NOTE open-at-exit: held by a library for the life of the process: {{\d}} objects (
 // EXPECT: holder context #
 // EXPECT: TOLD hooked: {{\d+}} slots of contexts
 // LINK: rdmacm

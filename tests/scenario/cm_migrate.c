@@ -14,7 +14,7 @@
 //
 // Moved inside the handler of its own event: the call waits for the ack, here until another thread gives it.
 // RUN: on=device args="own" exit=23
-// EXPECT: ERROR self-deadlock: rdma_migrate_id of cm_id #{{\d+}} is called inside the handler of its own event: this thread has not acked 1 event (ADDR_RESOLVED)
+// EXPECT: ERROR self-deadlock: rdma_migrate_id of cm_id #{{\d+}} called inside the handler of its own event: the calling thread has not acknowledged 1 event (ADDR_RESOLVED)
 // EXPECT-JSON: findings.length == 1
 // LINK: rdmacm
 #include "cm_scenario.h"

@@ -1,20 +1,20 @@
 // An MR is left on the id's PD: librdmacm's ibv_dealloc_pd is refused and librdmacm ignores that (V5). Nobody else can
 // see it, so it is told although the call is a library's.
 // RUN: on=device args="left" exit=23
-// EXPECT: NOTE busy-destroy: ibv_dealloc_pd of pd #{{.*}} is refused (EBUSY): 1 mr still uses it
+// EXPECT: NOTE busy-destroy: ibv_dealloc_pd of pd #{{.*}} returned EBUSY: 1 mr still uses it
 // EXPECT: child mr #
 // EXPECT: #1 rdma_destroy_id (librdmacm.so
 // EXPECT: #2 main cm_pd_busy_inside_librdmacm.c:@destroy@ (
-// EXPECT: ERROR busy-destroy: ibv_dealloc_pd of pd #{{.*}} was refused (EBUSY) and no later try succeeded before the process ended
+// EXPECT: ERROR busy-destroy: ibv_dealloc_pd of pd #{{.*}} returned EBUSY and no later try succeeded before the process ended
 // EXPECT: child mr #{{.*}} at main cm_pd_busy_inside_librdmacm.c:@mr@
 // EXPECT-JSON: findings[rule=busy-destroy].related[role=child].object.kind == mr
 // EXPECT-ALSO: WARNING open-at-exit: 1 object is still open when the process ends: 1 mr
 //
 // Releasing the MR afterwards is too late: nobody tries the PD again.
 // RUN: on=device args="late" exit=23
-// EXPECT: NOTE busy-destroy: ibv_dealloc_pd of pd #{{.*}} is refused (EBUSY): 1 mr still uses it
+// EXPECT: NOTE busy-destroy: ibv_dealloc_pd of pd #{{.*}} returned EBUSY: 1 mr still uses it
 // EXPECT: child mr #{{.*}} at main cm_pd_busy_inside_librdmacm.c:@mr@
-// EXPECT: ERROR busy-destroy: ibv_dealloc_pd of pd #{{.*}} was refused (EBUSY) and no later try succeeded before the process ended
+// EXPECT: ERROR busy-destroy: ibv_dealloc_pd of pd #{{.*}} returned EBUSY and no later try succeeded before the process ended
 // EXPECT: what was seen using it has been destroyed since
 //
 // RUN: on=device args="clean" options="strict=1" exit=0

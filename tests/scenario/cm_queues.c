@@ -22,7 +22,7 @@
 // EXPECT-NOTHING
 //
 // RUN: on=device args="devices left" options="strict=1" exit=23
-// EXPECT: ERROR device-list-leak: a device list ({{[1-9]\d*}} device{{s?}}) never freed
+// EXPECT: ERROR device-list-leak: 1 device list never freed, with {{[1-9]\d*}} device{{s?}}
 // EXPECT: 1 cm_device_list #
 //
 // RUN: on=device args="devices clean" options="strict=1" exit=0

@@ -1,9 +1,9 @@
 // The program's own QP uses the CQs that librdmacm made for an id: one rdma_destroy_qp is refused both CQs and both of
 // their channels, and librdmacm ignores it. One cause, one note; what is left of it at the end is one error.
 // RUN: on=device args="left" exit=23
-// EXPECT: NOTE busy-destroy: ibv_destroy_cq of cq #{{.*}} is refused (EBUSY): 1 qp still uses it
+// EXPECT: NOTE busy-destroy: ibv_destroy_cq of cq #{{.*}} returned EBUSY: 1 qp still uses it
 // EXPECT: rdma_destroy_qp
-// EXPECT: ERROR busy-destroy: ibv_destroy_cq of cq #{{.*}} was refused (EBUSY) and no later try succeeded before the process ended
+// EXPECT: ERROR busy-destroy: ibv_destroy_cq of cq #{{.*}} returned EBUSY and no later try succeeded before the process ended
 // EXPECT: TOLD busy-destroy: 3 more not shown: ibv_destroy_cq at {{.*}}, 4 times in all, 4 objects
 // EXPECT: SUMMARY: rdmacheck: 1 error (busy-destroy 1 seen 4 times)
 // EXPECT-JSON: summary.errors == 1

@@ -1,20 +1,20 @@
 // An error event of an id is not acked and its taker is gone: rdma_destroy_id would wait for ever (B46, B48).
 // RUN: on=device args="gone" exit=23
-// EXPECT: ERROR cm-unacked-event: rdma_destroy_id of cm_id #{{\d+}} will wait for ever: 1 event (REJECTED) not acked, and who took it is gone
+// EXPECT: ERROR cm-unacked-event: rdma_destroy_id of cm_id #{{\d+}} will block forever: 1 event (REJECTED) not acknowledged, and the thread that received it has exited
 // EXPECT: REJECTED came with status
 // EXPECT: #{{\d}} take cm_unacked_event.c:
 //
 // RUN: on=device args="own" exit=23
-// EXPECT: ERROR self-deadlock: rdma_destroy_id of cm_id #{{\d+}} is called inside the handler of its own event: this thread has not acked 1 event (REJECTED)
+// EXPECT: ERROR self-deadlock: rdma_destroy_id of cm_id #{{\d+}} called inside the handler of its own event: the calling thread has not acknowledged 1 event (REJECTED)
 //
 // The same, and another thread acks once it has been said: the call returns, and the process ends by itself.
 // RUN: on=device args="late" exit=23
-// EXPECT: ERROR self-deadlock: rdma_destroy_id of cm_id #{{\d+}} is called inside the handler of its own event: this thread has not acked 1 event (REJECTED)
+// EXPECT: ERROR self-deadlock: rdma_destroy_id of cm_id #{{\d+}} called inside the handler of its own event: the calling thread has not acknowledged 1 event (REJECTED)
 // EXPECT-JSON: findings.length == 1
 // EXPECT-JSON: summary.kinds.cm_id.alive == 0
 //
 // RUN: on=device args="channel" exit=23
-// EXPECT: ERROR cm-unacked-event: rdma_destroy_event_channel with 1 event not acked: it does not wait, and the event and its id are lost
+// EXPECT: ERROR cm-unacked-event: rdma_destroy_event_channel with 1 event not acknowledged: it does not wait, and the event and its id are lost
 // EXPECT: ERROR cm-id-leak
 //
 // RUN: on=device args="acked" options="strict=1" exit=0

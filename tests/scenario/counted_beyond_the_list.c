@@ -1,6 +1,6 @@
 // More children than a finding lists, of several kinds, and more equal bugs than are written out: the counts add up.
 // RUN: on=fake args="children" exit=0
-// EXPECT: NOTE busy-destroy: ibv_dealloc_pd of pd #{{.*}} is refused (EBUSY): 505 mr, 505 qp still use it
+// EXPECT: NOTE busy-destroy: ibv_dealloc_pd of pd #{{.*}} returned EBUSY: 505 mr, 505 qp still use it
 // EXPECT: child {{mr|qp}} #
 // EXPECT: and {{500|505}} more: child {{qp|mr}}, created at main counted_beyond_the_list.c:
 // EXPECT: and {{500|505}} more: child {{qp|mr}}, created at main counted_beyond_the_list.c:

@@ -1,6 +1,6 @@
 // A create fails for want of resources: what this process holds is told, once a minute, and it is a note (B10, B90, B91).
 // RUN: on=fake args="full" env="FAKE_FAIL=ibv_create_qp@301=ENOMEM:*" exit=0
-// EXPECT: NOTE create-failed: ibv_create_qp fails with ENOMEM; this process holds 300 qp of 300 created
+// EXPECT: NOTE create-failed: ibv_create_qp failed with ENOMEM; this process holds 300 qp of 300 created
 // EXPECT: this process holds
 // EXPECT: 300 qp, created at main create_failed.c:@qp@
 // EXPECT-JSON: findings.length == 1
@@ -8,8 +8,8 @@
 // EXPECT-JSON: findings[0].groups[0].count == 300
 //
 // RUN: on=fake args="full" env="FAKE_FAIL=ibv_create_qp@1=EAGAIN:*" exit=0
-// EXPECT: NOTE create-failed: ibv_create_qp fails with EAGAIN; this process holds 0 qp of 0 created
-// EXPECT: that is little: the shortage is likely outside this process
+// EXPECT: NOTE create-failed: ibv_create_qp failed with EAGAIN; this process holds 0 qp of 0 created
+// EXPECT: this process holds few; another process probably exhausted them
 //
 // RUN: on=fake args="full" env="FAKE_FAIL=ibv_create_qp@301=EINVAL:*" exit=0
 // EXPECT-NOTHING

@@ -2,7 +2,7 @@
 // RUN: on=fake env="FAKE_FAIL=ibv_dereg_mr=EFAULT" exit=23
 // EXPECT: ERROR leak-at-close: ibv_close_device(fake0) leaves 2 objects alive: 1 pd, 1 mr
 // EXPECT: 1 mr #
-// EXPECT: last failed call: ibv_dereg_mr answered EFAULT
+// EXPECT: last failed call: ibv_dereg_mr returned EFAULT
 // EXPECT-JSON: findings[object.kind=mr].object.last_failed_call.result == 14
 #include "scenario.h"
 

@@ -1,12 +1,12 @@
 // A driver without counts lets a parent go before its child; our model says it, although the result is 0 (B28, T22).
 // RUN: on=fake args="srq" env="FAKE_LAX=1" exit=23
-// EXPECT: ERROR destroyed-before-child: ibv_destroy_srq of srq #{{.*}} goes before 1 qp made from it; the driver allowed it, the specification does not
+// EXPECT: ERROR destroyed-before-child: srq #{{.*}} destroyed while 1 qp still uses it; this driver allows it, ibv_destroy_srq(3) does not
 // EXPECT: child qp #
 // EXPECT: #0 main destroyed_before_child.c:@srq@ (
 // EXPECT-JSON: findings[0].related[0].role == child
 //
 // RUN: on=fake args="pd" env="FAKE_LAX=1" exit=23
-// EXPECT: ERROR destroyed-before-child: ibv_dealloc_pd of pd #{{.*}} goes before 1 ah made from it
+// EXPECT: ERROR destroyed-before-child: pd #{{.*}} destroyed while 1 ah still uses it
 // EXPECT: child ah #
 //
 // RUN: on=fake args="none" env="FAKE_LAX=1" exit=0

@@ -3,7 +3,7 @@
 //
 // Without the variable a destroy fails and what it has of user memory stays: told once for the device, with how often.
 // RUN: on=device args="refused" exit=0
-// EXPECT: WARNING alive-after-device-loss: rxe0 is gone: ibv_destroy_qp answers EIO and the object's user memory stays; with RDMAV_ALLOW_DISASSOC_DESTROY=1 such a destroy counts as done
+// EXPECT: WARNING alive-after-device-loss: device rxe0 was removed: ibv_destroy_qp returned EIO, and the object's user memory stays allocated; with RDMAV_ALLOW_DISASSOC_DESTROY=1 such a destroy counts as done
 // EXPECT: qp #{{\d+}} on rxe0
 // EXPECT-NOT: leak-at-close
 // EXPECT-NOT: busy-destroy
@@ -17,7 +17,7 @@
 //
 // Without a close it is no more.
 // RUN: on=device args="exit" exit=0
-// EXPECT: WARNING alive-after-device-loss: rxe0 is gone: ibv_destroy_qp answers EIO
+// EXPECT: WARNING alive-after-device-loss: device rxe0 was removed: ibv_destroy_qp returned EIO
 // EXPECT-NOT: open-at-exit
 // EXPECT-JSON: findings.length == 1
 // EXPECT-JSON: findings[0].related.length == 7
@@ -32,7 +32,7 @@
 //
 // libibverbs reads the variable at the first list: set later, it is too late.
 // RUN: on=device args="late" exit=0
-// EXPECT: WARNING alive-after-device-loss: rxe0 is gone: ibv_destroy_qp answers EIO
+// EXPECT: WARNING alive-after-device-loss: device rxe0 was removed: ibv_destroy_qp returned EIO
 // EXPECT-JSON: findings.length == 1
 // SAME-OUTPUT
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 // An early return between open and free: the list and the context, each once (B60, B03).
 // RUN: on=both exit=0
-// EXPECT: WARNING device-list-leak: a device list
+// EXPECT: WARNING device-list-leak: 1 device list
 // EXPECT: #0 discover device_list_and_context_left.c:@list@ (
 // EXPECT: WARNING open-at-exit: 1 object is still open when the process ends: 1 context
 // EXPECT: probe-only: nothing was ever created on it

@@ -1,17 +1,17 @@
 // A device list is never freed, be it empty or in use by nobody (B03, B04, B60).
 // RUN: on=both exit=0
-// EXPECT: WARNING device-list-leak: a device list ({{1|2}} device{{s?}}) never freed
+// EXPECT: WARNING device-list-leak: 1 device list never freed, with {{1|2}} device{{s?}}
 // EXPECT: #0 main device_list_leak.c:@list@ (
 // EXPECT-JSON: findings[0].object.kind == device_list
 // SAME-OUTPUT
 //
 // RUN: on=fake env="FAKE_DEVICES=0" exit=0
-// EXPECT: WARNING device-list-leak: a device list (0 devices) never freed
+// EXPECT: WARNING device-list-leak: 1 device list never freed, with 0 devices
 // EXPECT: #0 main device_list_leak.c:@list@ (
 // EXPECT-JSON: findings[0].object.numbers.devices == 0
 //
 // RUN: on=fake env="FAKE_DEVICES=0" options="strict=1" exit=23
-// EXPECT: ERROR device-list-leak: a device list (0 devices) never freed
+// EXPECT: ERROR device-list-leak: 1 device list never freed, with 0 devices
 //
 // RUN: on=both options="strict=1" args="free" exit=0
 // EXPECT-NOTHING

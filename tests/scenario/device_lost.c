@@ -1,7 +1,7 @@
 // The device goes while objects are open (B50, B51): a class of their own, once a device, never also as leaks.
 // Old kernels answer EIO to each destroy; without the variable the user memory stays, with it the destroy counts.
 // RUN: on=fake env="FAKE_OLD_KERNEL=1" args="destroy" exit=0
-// EXPECT: WARNING alive-after-device-loss: fake0 is gone: ibv_destroy_qp answers EIO and the object's user memory stays; with RDMAV_ALLOW_DISASSOC_DESTROY=1 such a destroy counts as done
+// EXPECT: WARNING alive-after-device-loss: device fake0 was removed: ibv_destroy_qp returned EIO, and the object's user memory stays allocated; with RDMAV_ALLOW_DISASSOC_DESTROY=1 such a destroy counts as done
 // EXPECT-NOT: leak-at-close
 // EXPECT-JSON: findings.length == 1
 //
@@ -12,14 +12,14 @@
 // EXPECT-NOTHING
 //
 // RUN: on=fake args="leave" exit=0
-// EXPECT: WARNING alive-after-device-loss: fake0 is gone, and 4 objects (1 pd, 1 cq, 1 srq, 1 qp) of it are still open
+// EXPECT: WARNING alive-after-device-loss: device fake0 was removed with 4 objects (1 pd, 1 cq, 1 srq, 1 qp) still open
 // EXPECT: child pd #
 // EXPECT: child qp #
 // EXPECT-NOT: leak-at-close
 // EXPECT-JSON: findings.length == 1
 //
 // RUN: on=fake args="exit" exit=0
-// EXPECT: WARNING alive-after-device-loss: fake0 is gone, and 5 objects
+// EXPECT: WARNING alive-after-device-loss: device fake0 was removed with 5 objects
 // EXPECT-NOT: open-at-exit
 #include "event_scenario.h"
 

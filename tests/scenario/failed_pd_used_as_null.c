@@ -1,7 +1,7 @@
 // The first user's PD could not be allocated, the second registers with it: the failed ibv_alloc_pd is named (B59).
 // RUN: on=fake env="FAKE_FAIL=ibv_alloc_pd=EINVAL" exit=23
 // EXPECT: ERROR null-handle: ibv_reg_mr called with NULL pd; call not forwarded
-// EXPECT: the last pd that could not be created: ibv_alloc_pd failed with EINVAL
+// EXPECT: the last failed create of this kind: ibv_alloc_pd failed with EINVAL
 // EXPECT: #0 second_user failed_pd_used_as_null.c:@use@ (
 // EXPECT: #0 main failed_pd_used_as_null.c:@alloc@ (
 #include "scenario.h"

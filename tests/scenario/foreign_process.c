@@ -1,6 +1,6 @@
 // A forked child destroys what its parent made (B70, B72): an error of the child, with the fork's place.
 // RUN: on=fake args="destroy" exit=0
-// EXPECT: ERROR foreign-process: ibv_dealloc_pd of pd #{{\d+}}{{.*}}, which process {{\d+}} made before it forked this one
+// EXPECT: ERROR foreign-process: ibv_dealloc_pd called with pd #{{\d+}}{{.*}}, which process {{\d+}} created before it forked this process
 // EXPECT: used here
 // EXPECT: #0 main foreign_process.c:@child@ (
 // EXPECT: created
@@ -11,12 +11,12 @@
 //
 // The kernel lets the child destroy the one object that both hold: the parent's own destroy then fails.
 // RUN: on=device args="destroy" exit=23
-// EXPECT: ERROR foreign-process: ibv_dealloc_pd of pd #
+// EXPECT: ERROR foreign-process: ibv_dealloc_pd called with pd #
 // EXPECT: ERROR leak-at-close: ibv_close_device(rxe0) leaves 1 object alive: 1 pd
-// EXPECT: last failed call: ibv_dealloc_pd answered ENOENT
+// EXPECT: last failed call: ibv_dealloc_pd returned ENOENT
 //
 // RUN: on=both args="use" exit=0
-// EXPECT: ERROR foreign-process: ibv_reg_mr{{.*}} of pd #{{\d+}}{{.*}}, which process {{\d+}} made before it forked this one
+// EXPECT: ERROR foreign-process: ibv_reg_mr{{.*}} called with pd #{{\d+}}{{.*}}, which process {{\d+}} created before it forked this process
 //
 // RUN: on=both args="own" options="strict=1" exit=0
 // EXPECT-NOTHING

@@ -1,11 +1,11 @@
 // Another library has registered memory before ibv_fork_init is called (brpc #2566): which?
 // RUN: on=fake args="late" exit=0
-// EXPECT: NOTE fork-init-late: ibv_fork_init fails with EINVAL because memory was registered before it, first by ibv_reg_mr
+// EXPECT: NOTE fork-init-late: ibv_fork_init failed with EINVAL because memory was registered before it, first by ibv_reg_mr
 // EXPECT: #0 main fork_init_too_late.c:@init@ (
 // EXPECT: #0 other_library fork_init_too_late.c:@register@ (
 //
 // RUN: on=fake args="gone" exit=0
-// EXPECT: NOTE fork-init-late: ibv_fork_init fails with EINVAL because memory was registered before it, first by ibv_reg_mr
+// EXPECT: NOTE fork-init-late: ibv_fork_init failed with EINVAL because memory was registered before it, first by ibv_reg_mr
 // EXPECT: #0 other_library fork_init_too_late.c:@register@ (
 //
 // RUN: on=fake args="early" exit=0

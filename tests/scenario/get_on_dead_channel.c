@@ -1,18 +1,18 @@
 // A get on a channel that was destroyed, or on a context that was closed, would read whatever has the descriptor's number by
 // now: it is reported and not forwarded. The descriptor here belongs to a pipe of the program.
 // RUN: on=fake args="channel" exit=23
-// EXPECT: ERROR use-after-destroy: ibv_get_cq_event is given comp_channel #{{.*}}, which was destroyed before; call not forwarded (returns -1, EBADF)
+// EXPECT: ERROR use-after-destroy: ibv_get_cq_event called with comp_channel #{{.*}}, which was destroyed earlier; call not forwarded (returns -1, EBADF)
 // EXPECT: #0 main get_on_dead_channel.c:@get@ (
 //
 // RUN: on=fake args="dlsym" exit=23
-// EXPECT: ERROR use-after-destroy: ibv_get_cq_event is given comp_channel #
+// EXPECT: ERROR use-after-destroy: ibv_get_cq_event called with comp_channel #
 //
 // RUN: on=fake args="async" exit=23
-// EXPECT: ERROR use-after-destroy: ibv_get_async_event is given context #{{.*}}, which was destroyed before; call not forwarded (returns -1, EBADF)
+// EXPECT: ERROR use-after-destroy: ibv_get_async_event called with context #{{.*}}, which was destroyed earlier; call not forwarded (returns -1, EBADF)
 //
 // RUN: on=fake args="closed" exit=23
 // EXPECT: ERROR leak-at-close
-// EXPECT: ERROR use-after-close: ibv_get_cq_event of comp_channel #{{.*}} is closed; call not forwarded (returns -1, EBADF)
+// EXPECT: ERROR use-after-close: ibv_get_cq_event called with comp_channel #{{.*}} was closed earlier; call not forwarded (returns -1, EBADF)
 //
 // RUN: on=fake args="alive" exit=0
 // EXPECT-NOTHING

@@ -29,7 +29,7 @@
 // EXPECT-JSON: summary.errors == 3
 //
 // RUN: on=fake env="FAKE_KEEP=1" args="used" exit=SIGKILL
-// EXPECT: ERROR use-after-destroy: ibv_query_qp is given qp #
+// EXPECT: ERROR use-after-destroy: ibv_query_qp called with qp #
 // EXPECT-JSON: findings[0].rule == use-after-destroy
 //
 // The passing variant: acknowledged, destroyed and closed before somebody kills it.

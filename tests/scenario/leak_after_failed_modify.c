@@ -2,7 +2,7 @@
 // RUN: on=both env="FAKE_FAIL=ibv_modify_qp=EINVAL" exit=23
 // EXPECT: ERROR leak-at-close: ibv_close_device({{\w+}}) leaves 3 objects alive
 // EXPECT: 1 qp #
-// EXPECT: last failed call: ibv_modify_qp answered EINVAL
+// EXPECT: last failed call: ibv_modify_qp returned EINVAL
 // EXPECT: #0 set_up leak_after_failed_modify.c:@qp@ (
 // EXPECT-JSON: findings[object.kind=qp].object.last_failed_call.verb == ibv_modify_qp
 // EXPECT-JSON: findings[object.kind=qp].object.last_failed_call.result == 22

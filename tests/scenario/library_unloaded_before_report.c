@@ -1,7 +1,7 @@
 // A dlopened library takes a device list and a PD, and is unloaded: its module, function and line are told all the same
 // (B81, B86).
 // RUN: on=both exit=0
-// EXPECT: WARNING device-list-leak: a device list
+// EXPECT: WARNING device-list-leak: 1 device list
 // EXPECT: #0 take_things takes_and_goes.c:{{\d+}} (takes_and_goes.so+0x
 // EXPECT: WARNING open-at-exit
 // EXPECT: 1 pd
@@ -9,7 +9,7 @@
 // EXPECT-JSON: findings[object.kind=pd].stacks[role=created].frames[0].module =~ takes_and_goes.so
 //
 // RUN: on=both options="symbolize=0" exit=0
-// EXPECT: WARNING device-list-leak: a device list
+// EXPECT: WARNING device-list-leak: 1 device list
 // EXPECT: #0 ?? ({{.*}}takes_and_goes.so+0x{{\w+}}) (BuildId: {{\w+}})
 // EXPECT: WARNING open-at-exit
 #include <dlfcn.h>

@@ -1,7 +1,7 @@
 // create_cq fails on a broken device, and later code goes on with the NULL it got (B37, B65).
 // RUN: on=fake env="FAKE_FAIL=ibv_create_cq=EINVAL" exit=23
 // EXPECT: ERROR null-handle: ibv_destroy_cq called with NULL cq; call not forwarded
-// EXPECT: the last cq that could not be created: ibv_create_cq failed with EINVAL
+// EXPECT: the last failed create of this kind: ibv_create_cq failed with EINVAL
 // EXPECT: #0 main null_cq_after_failed_create.c:@create@ (
 #include "scenario.h"
 

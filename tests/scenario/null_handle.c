@@ -1,13 +1,13 @@
 // Cleaning up after a create that failed, with the NULL it gave: not forwarded, and the failed create is shown (B37, B65).
 // RUN: on=fake args="destroy" env="FAKE_FAIL=ibv_create_qp=EINVAL" exit=23
 // EXPECT: ERROR null-handle: ibv_destroy_qp called with NULL qp; call not forwarded
-// EXPECT: the last qp that could not be created: ibv_create_qp failed with EINVAL
+// EXPECT: the last failed create of this kind: ibv_create_qp failed with EINVAL
 // EXPECT: #0 main null_handle.c:@destroy@ (
 // EXPECT: #0 main null_handle.c:@create@ (
 //
 // RUN: on=device args="destroy" exit=23
 // EXPECT: ERROR null-handle: ibv_destroy_qp called with NULL qp; call not forwarded
-// EXPECT: the last qp that could not be created: ibv_create_qp failed with E
+// EXPECT: the last failed create of this kind: ibv_create_qp failed with E
 //
 // RUN: on=both args="register" env="FAKE_FAIL=ibv_create_qp=EINVAL" exit=23
 // EXPECT: ERROR null-handle: ibv_reg_mr called with NULL pd; call not forwarded

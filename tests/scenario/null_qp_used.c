@@ -2,7 +2,7 @@
 // is forwarded after the report, and does what it does without us: here the handler sees the crash.
 // RUN: on=fake args="modify" env="FAKE_FAIL=ibv_create_qp=ENOSYS" exit=23
 // EXPECT: ERROR null-handle: ibv_modify_qp called with NULL qp
-// EXPECT: the last qp that could not be created: ibv_create_qp failed with ENOSYS
+// EXPECT: the last failed create of this kind: ibv_create_qp failed with ENOSYS
 // EXPECT: #0 main null_qp_used.c:@modify@ (
 // EXPECT: #0 main null_qp_used.c:@create@ (
 // EXPECT-OUT: crashed

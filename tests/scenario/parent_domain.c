@@ -1,7 +1,7 @@
 // A parent domain shares its PD's kernel handle and is released by ibv_dealloc_pd; forgotten, both it and the thread
 // domain are told (B17), and while it lives the PD and the TD are busy.
 // RUN: on=fake args="release" options="strict=1" exit=0
-// EXPECT: NOTE busy-destroy: ibv_dealloc_td of td #{{.*}} is refused (EBUSY): 1 qp, 1 parent_domain still use it
+// EXPECT: NOTE busy-destroy: ibv_dealloc_td of td #{{.*}} returned EBUSY: 1 qp, 1 parent_domain still use it
 //
 // RUN: on=fake args="forget" exit=23
 // EXPECT: NOTE busy-destroy: ibv_dealloc_td of td #

@@ -1,16 +1,16 @@
 // A PD is used by an MR that was registered by writing the kernel's command to the context's descriptor, past every verb:
 // no tracked object explains the refusal, and none is made up at the close.
 // RUN: on=device args="raw" exit=23
-// EXPECT: NOTE busy-destroy: ibv_dealloc_pd of pd #{{.*}} is refused (EBUSY): no tracked child explains it
-// EXPECT: ERROR busy-destroy: ibv_dealloc_pd of pd #{{.*}} was refused (EBUSY) and no later try succeeded before its context was closed
+// EXPECT: NOTE busy-destroy: ibv_dealloc_pd of pd #{{.*}} returned EBUSY: no tracked child explains it
+// EXPECT: ERROR busy-destroy: ibv_dealloc_pd of pd #{{.*}} returned EBUSY and no later try succeeded before its context was closed
 // EXPECT: no tracked child explains it: what uses this pd was created where rdmacheck does not look
 // EXPECT-NOT: has been destroyed since
 // EXPECT-ALSO: ERROR leak-at-close: ibv_close_device(rxe0) leaves 1 object alive: 1 pd
 //
 // Beside it an MR that a verb has made: it explains the first refusal, but not the second.
 // RUN: on=device args="both" exit=23
-// EXPECT: NOTE busy-destroy: ibv_dealloc_pd of pd #{{.*}} is refused (EBUSY): 1 mr still uses it
-// EXPECT: NOTE busy-destroy: ibv_dealloc_pd of pd #{{.*}} is refused (EBUSY): no tracked child explains it
+// EXPECT: NOTE busy-destroy: ibv_dealloc_pd of pd #{{.*}} returned EBUSY: 1 mr still uses it
+// EXPECT: NOTE busy-destroy: ibv_dealloc_pd of pd #{{.*}} returned EBUSY: no tracked child explains it
 // EXPECT: ERROR busy-destroy: ibv_dealloc_pd of pd #
 // EXPECT: no tracked child explains it: what uses this pd
 // EXPECT-NOT: has been destroyed since

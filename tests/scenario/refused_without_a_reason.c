@@ -1,25 +1,25 @@
 // A refusal that no tracked object explains, never made good: no reason is invented for it, neither then nor at the end.
 // What was known when it happened counts, also if another refusal of the object had a reason.
 // RUN: on=fake env="FAKE_FAIL=ibv_dealloc_pd=EBUSY" args="none" exit=23
-// EXPECT: NOTE busy-destroy: ibv_dealloc_pd of pd #{{.*}} is refused (EBUSY): no tracked child explains it
-// EXPECT: ERROR busy-destroy: ibv_dealloc_pd of pd #{{.*}} was refused (EBUSY) and no later try succeeded before its context was closed
+// EXPECT: NOTE busy-destroy: ibv_dealloc_pd of pd #{{.*}} returned EBUSY: no tracked child explains it
+// EXPECT: ERROR busy-destroy: ibv_dealloc_pd of pd #{{.*}} returned EBUSY and no later try succeeded before its context was closed
 // EXPECT: no tracked child explains it: what uses this pd was created where rdmacheck does not look, or by another process
 // EXPECT-NOT: has been destroyed since
 // EXPECT-ALSO: ERROR leak-at-close
 //
 // RUN: on=fake env="FAKE_FAIL=ibv_dealloc_pd=EBUSY" args="none exit" exit=23
-// EXPECT: NOTE busy-destroy: ibv_dealloc_pd of pd #{{.*}} is refused (EBUSY): no tracked child explains it
-// EXPECT: ERROR busy-destroy: ibv_dealloc_pd of pd #{{.*}} was refused (EBUSY) and no later try succeeded before the process ended
+// EXPECT: NOTE busy-destroy: ibv_dealloc_pd of pd #{{.*}} returned EBUSY: no tracked child explains it
+// EXPECT: ERROR busy-destroy: ibv_dealloc_pd of pd #{{.*}} returned EBUSY and no later try succeeded before the process ended
 // EXPECT: no tracked child explains it: what uses this pd
 // EXPECT-NOT: has been destroyed since
 // EXPECT-ALSO: WARNING open-at-exit
 //
 // An MR explains the first refusal; it is deregistered, and the second one has no reason.
 // RUN: on=fake env="FAKE_FAIL=ibv_dealloc_pd@2=EBUSY" args="later" exit=23
-// EXPECT: NOTE busy-destroy: ibv_dealloc_pd of pd #{{.*}} is refused (EBUSY): 1 mr still uses it
-// EXPECT: NOTE busy-destroy: ibv_dealloc_pd of pd #{{.*}} is refused (EBUSY): no tracked child explains it
-// EXPECT: ERROR busy-destroy: ibv_dealloc_pd of pd #{{.*}} was refused (EBUSY) and no later try succeeded before its context was closed
-// EXPECT: the last of 2 times, of which 1 without a tracked child that explains it
+// EXPECT: NOTE busy-destroy: ibv_dealloc_pd of pd #{{.*}} returned EBUSY: 1 mr still uses it
+// EXPECT: NOTE busy-destroy: ibv_dealloc_pd of pd #{{.*}} returned EBUSY: no tracked child explains it
+// EXPECT: ERROR busy-destroy: ibv_dealloc_pd of pd #{{.*}} returned EBUSY and no later try succeeded before its context was closed
+// EXPECT: the last of 2 times, 1 time without a tracked child that explains it
 // EXPECT: no tracked child explains it: what uses this pd
 // EXPECT-NOT: has been destroyed since
 // EXPECT-ALSO: ERROR leak-at-close
@@ -28,8 +28,8 @@
 //
 // The other way round: the reason that was seen last is not the whole one.
 // RUN: on=fake env="FAKE_FAIL=ibv_dealloc_pd=EBUSY" args="earlier" exit=23
-// EXPECT: NOTE busy-destroy: ibv_dealloc_pd of pd #{{.*}} is refused (EBUSY): no tracked child explains it
-// EXPECT: ERROR busy-destroy: ibv_dealloc_pd of pd #{{.*}} was refused (EBUSY) and no later try succeeded before its context was closed
+// EXPECT: NOTE busy-destroy: ibv_dealloc_pd of pd #{{.*}} returned EBUSY: no tracked child explains it
+// EXPECT: ERROR busy-destroy: ibv_dealloc_pd of pd #{{.*}} returned EBUSY and no later try succeeded before its context was closed
 // EXPECT: no tracked child explains it: what uses this pd
 // EXPECT-NOT: has been destroyed since
 // EXPECT-ALSO: ERROR leak-at-close
@@ -37,11 +37,11 @@
 // Another call that fails on the object later is not its refusal.
 // RUN: on=fake env="FAKE_FAIL=ibv_dealloc_pd=EBUSY,ibv_reg_mr=EINVAL" args="reg" exit=23
 // EXPECT: NOTE busy-destroy: ibv_dealloc_pd of pd #
-// EXPECT: ERROR busy-destroy: ibv_dealloc_pd of pd #{{.*}} was refused (EBUSY) and no later try succeeded before its context was closed
+// EXPECT: ERROR busy-destroy: ibv_dealloc_pd of pd #{{.*}} returned EBUSY and no later try succeeded before its context was closed
 // EXPECT-ALSO: ERROR leak-at-close
 //
 // RUN: on=fake env="FAKE_FAIL=ibv_dealloc_pd=EBUSY" args="retried" exit=0
-// EXPECT: NOTE busy-destroy: ibv_dealloc_pd of pd #{{.*}} is refused (EBUSY): no tracked child explains it
+// EXPECT: NOTE busy-destroy: ibv_dealloc_pd of pd #{{.*}} returned EBUSY: no tracked child explains it
 // EXPECT-JSON: findings[0].resolved == 1
 #include "scenario.h"
 

@@ -6,7 +6,7 @@
 // EXPECT-JSON: summary.kinds.cq.created == 1
 //
 // RUN: on=fake args="move" options="strict=1" exit=0
-// EXPECT: NOTE busy-destroy: ibv_dealloc_pd of pd #{{.*}} is refused (EBUSY): 1 mr still uses it
+// EXPECT: NOTE busy-destroy: ibv_dealloc_pd of pd #{{.*}} returned EBUSY: 1 mr still uses it
 // EXPECT: child mr #
 // EXPECT-JSON: findings.length == 1
 #include "scenario.h"

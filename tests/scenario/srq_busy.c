@@ -1,14 +1,14 @@
 // An SRQ is destroyed while a QP uses it (B27, B64): the QP is named; ignored, it is an error at exit.
 // RUN: on=both args="retry" exit=0
-// EXPECT: NOTE busy-destroy: ibv_destroy_srq of srq #{{.*}} is refused (EBUSY): 1 qp still uses it
+// EXPECT: NOTE busy-destroy: ibv_destroy_srq of srq #{{.*}} returned EBUSY: 1 qp still uses it
 // EXPECT: child qp #
 //
 // RUN: on=both args="ignore" exit=23
 // EXPECT: NOTE busy-destroy: ibv_destroy_srq of srq #
 // EXPECT: ERROR leak-at-close: ibv_close_device({{\w+}}) leaves 2 objects alive: 1 pd, 1 srq
-// EXPECT: last failed call: ibv_destroy_srq answered EBUSY
+// EXPECT: last failed call: ibv_destroy_srq returned EBUSY
 // EXPECT: destroy refused and never retried
-// EXPECT: ERROR busy-destroy: ibv_destroy_srq of srq #{{.*}} was refused (EBUSY) and no later try succeeded
+// EXPECT: ERROR busy-destroy: ibv_destroy_srq of srq #{{.*}} returned EBUSY and no later try succeeded
 #include "scenario.h"
 
 int main(int argc, char** argv) {

@@ -4,7 +4,7 @@
 // EXPECT-NOTHING
 //
 // RUN: on=device args="held" options="hang_timeout=1" exit=23
-// EXPECT: ERROR self-deadlock: ibv_destroy_srq of srq #{{.*}} will wait for ever: 1 asynchronous event taken, 0 acked
+// EXPECT: ERROR self-deadlock: ibv_destroy_srq of srq #{{.*}} will block forever: 1 asynchronous event received, 0 acknowledged
 // EXPECT: WARNING blocked-destroy: ibv_destroy_srq of srq #
 // EXPECT: WARNING open-at-exit
 #include "event_scenario.h"

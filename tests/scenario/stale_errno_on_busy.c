@@ -1,7 +1,7 @@
 // A destroy answers EBUSY and leaves errno alone: what is told is the result, and errno stays the program's (B63, V8).
 // RUN: on=both exit=0
-// EXPECT: NOTE busy-destroy: ibv_dealloc_pd of pd #{{.*}} is refused (EBUSY)
-// EXPECT: ibv_dealloc_pd answered EBUSY
+// EXPECT: NOTE busy-destroy: ibv_dealloc_pd of pd #{{.*}} returned EBUSY
+// EXPECT: ibv_dealloc_pd returned EBUSY
 // EXPECT-JSON: findings[0].result == 16
 // EXPECT-OUT: result 16
 // SAME-OUTPUT

@@ -1,10 +1,10 @@
 // A destroy is refused, another thread releases the last child a moment later, nobody tries again: the report says that
 // what used it has been destroyed since.
 // RUN: on=both exit=23
-// EXPECT: NOTE busy-destroy: ibv_dealloc_pd of pd #{{.*}} is refused (EBUSY): 1 mr still uses it
+// EXPECT: NOTE busy-destroy: ibv_dealloc_pd of pd #{{.*}} returned EBUSY: 1 mr still uses it
 // EXPECT: ERROR leak-at-close: ibv_close_device({{\w+}}) leaves 1 object alive: 1 pd
 // EXPECT: destroy refused and never retried
-// EXPECT: ERROR busy-destroy: ibv_dealloc_pd of pd #{{.*}} was refused (EBUSY) and no later try succeeded before its context was closed
+// EXPECT: ERROR busy-destroy: ibv_dealloc_pd of pd #{{.*}} returned EBUSY and no later try succeeded before its context was closed
 // EXPECT: what was seen using it has been destroyed since, and the destroy was not tried again
 #include <pthread.h>
 

@@ -1,10 +1,10 @@
 // A thread took an event, did not ack it and has exited: said before the destroy that would wait for ever (B43, B45).
 // RUN: on=fake args="lose" exit=23
-// EXPECT: ERROR unacked-events: ibv_destroy_cq of cq #{{.*}} will wait for ever: 1 completion event taken, 0 acked, and nobody is left to ack the missing one
-// EXPECT: taken by thread {{\d+}}{{.*}}(exited)
+// EXPECT: ERROR unacked-events: ibv_destroy_cq of cq #{{.*}} will block forever: 1 completion event received, 0 acknowledged, and the thread that received the unacknowledged event has exited
+// EXPECT: received by thread {{\d+}}{{.*}}(exited)
 // EXPECT: called here
 // EXPECT: #0 destroy unacked_event_of_exited_thread.c:@destroy@ (
-// EXPECT: the event was taken
+// EXPECT: the event was received
 // EXPECT: #{{\d}} take_one event_scenario.h:
 // EXPECT: WARNING open-at-exit
 // EXPECT-JSON: findings[rule=unacked-events].timeline.length >= 4

@@ -1,6 +1,6 @@
 // An event's QP pointer is handed on after the ack; the QP is destroyed, then the pointer is used (B55).
 // RUN: on=fake env="FAKE_KEEP=1" exit=23
-// EXPECT: ERROR use-after-destroy: ibv_query_qp is given qp #{{.*}}, which was destroyed before
+// EXPECT: ERROR use-after-destroy: ibv_query_qp called with qp #{{.*}}, which was destroyed earlier
 // EXPECT: #0 main use_after_acked_event.c:@use@ (
 #include "event_scenario.h"
 

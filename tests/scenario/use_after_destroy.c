@@ -1,6 +1,6 @@
 // Verbs are given handles of dead objects: a QP that is queried, a PD and a CQ that something is made from (B35, B36).
 // RUN: on=fake args="query" env="FAKE_KEEP=1" exit=23
-// EXPECT: ERROR use-after-destroy: ibv_query_qp is given qp #{{\d+}}{{.*}}, which was destroyed before
+// EXPECT: ERROR use-after-destroy: ibv_query_qp called with qp #{{\d+}}{{.*}}, which was destroyed earlier
 // EXPECT: used here
 // EXPECT: #0 main use_after_destroy.c:@query@ (
 // EXPECT: created
@@ -10,10 +10,10 @@
 //
 // The real library reads freed memory then; the finding has left before.
 // RUN: on=device args="query" exit=SIGSEGV
-// EXPECT: ERROR use-after-destroy: ibv_query_qp is given qp #{{\d+}}{{.*}}, which was destroyed before
+// EXPECT: ERROR use-after-destroy: ibv_query_qp called with qp #{{\d+}}{{.*}}, which was destroyed earlier
 //
 // RUN: on=fake args="pd" env="FAKE_KEEP=1" exit=23
-// EXPECT: ERROR use-after-destroy: ibv_reg_mr is given pd #{{\d+}}{{.*}}, which was destroyed before
+// EXPECT: ERROR use-after-destroy: ibv_reg_mr called with pd #{{\d+}}{{.*}}, which was destroyed earlier
 //
 // RUN: on=both args="none" exit=0
 // EXPECT-NOTHING

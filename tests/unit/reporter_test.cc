@@ -125,7 +125,7 @@ TEST_F(ReporterTest, EqualFindingsAreOneAndTheEndSaysHowManyWereNotShown) {
 TEST_F(ReporterTest, RefusalsOfManyObjectsAreOneNoteAndAnErrorAfterThemIsThere) {
   for (uint64_t serial = 1; serial <= 50000; ++serial) {
     Refuse(serial);
-    reporter_->Resolve(serial, "it went");
+    reporter_->Resolve(serial, Is<Sentence::kLaterTrySucceeded>("ibv_dealloc_pd", 4711));
   }
   reporter_->Say(Made(Rule::kLeakAtClose, Severity::kError, "ibv_close_device", 2));
   EXPECT_EQ(reporter_->errors(), 1u);
@@ -172,7 +172,7 @@ TEST_F(ManyFindingsTest, AnErrorOfANewKindIsKeptEvenAmongTooManyErrors) {
 TEST_F(ReporterTest, EachRefusedObjectIsSettledByItself) {
   for (uint64_t serial = 1; serial <= 5; ++serial) Refuse(serial);
   Refuse(4);
-  for (uint64_t serial = 1; serial <= 3; ++serial) reporter_->Resolve(serial, "it went");
+  for (uint64_t serial = 1; serial <= 3; ++serial) reporter_->Resolve(serial, Is<Sentence::kLaterTrySucceeded>("ibv_dealloc_pd", 4711));
   Harden(4);
   Harden(5);
   EXPECT_EQ(reporter_->errors(), 1u);
@@ -280,7 +280,7 @@ TEST_F(ManyFindingsTest, CountsAreExactWhateverThreadsDo) {
         if (i % 4 == 0) {
           Harden(serial, static_cast<StackId>(i % 3 + 1));
         } else {
-          reporter_->Resolve(serial, "it went");
+          reporter_->Resolve(serial, Is<Sentence::kLaterTrySucceeded>("ibv_dealloc_pd", 4711));
         }
         reporter_->Say(Made(Rule::kForeignProcess, Severity::kError, "ibv_dereg_mr", static_cast<StackId>(i % 7 + 1)));
         if (i % 500 == 0) reporter_->WriteJson(false, -1);

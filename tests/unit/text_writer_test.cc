@@ -63,7 +63,7 @@ TEST(TextWriterTest, SixRelatedObjectsAreAllShownAndOfSevenTwoAreCounted) {
 TEST(TextWriterTest, AnAnswerIsNamed) {
   FixedFrames frames;
   EXPECT_TRUE(Contains(TextOf(FindingsOf(FixedReport(), Rule::kBusyDestroy), 1, frames),
-                       "\n  ibv_dealloc_pd answered EBUSY (Device or resource busy)\n"));
+                       "\n  ibv_dealloc_pd returned EBUSY (Device or resource busy)\n"));
 }
 
 TEST(TextWriterTest, TheCallThatFailedIsSaidOnce) {
@@ -72,7 +72,7 @@ TEST(TextWriterTest, TheCallThatFailedIsSaidOnce) {
   busy[0].object.last_failed_call = {busy[0].verb, busy[0].result, busy[0].time};
   EXPECT_FALSE(Contains(TextOf(busy, 1, frames), "last failed call"));
   busy[0].object.last_failed_call.verb = "ibv_query_pd";
-  EXPECT_TRUE(Contains(TextOf(busy, 1, frames), "last failed call: ibv_query_pd answered EBUSY"));
+  EXPECT_TRUE(Contains(TextOf(busy, 1, frames), "last failed call: ibv_query_pd returned EBUSY"));
 }
 
 TEST(TextWriterTest, OccurrencesAreCounted) {

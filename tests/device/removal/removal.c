@@ -16,8 +16,8 @@
 //
 // What is left at the close is told once, as lost with the device, and never as a leak.
 // RUN: on=device args="leave" exit=0
-// EXPECT: WARNING alive-after-device-loss: rxe0 is gone, and 5 objects (1 pd, 1 comp_channel, 1 cq, 1 mr, 1 srq) of it are still open
-// EXPECT: 1 object of it went before
+// EXPECT: WARNING alive-after-device-loss: device rxe0 was removed with 5 objects (1 pd, 1 comp_channel, 1 cq, 1 mr, 1 srq) still open
+// EXPECT: 1 object of it was destroyed earlier
 // EXPECT-NOT: leak-at-close
 // EXPECT-JSON: findings.length == 1
 // EXPECT-JSON: findings[0].timeline[what=fatal].kind == context
@@ -25,7 +25,7 @@
 // SAME-OUTPUT
 //
 // RUN: on=device args="exit" exit=0
-// EXPECT: WARNING alive-after-device-loss: rxe0 is gone, and 6 objects
+// EXPECT: WARNING alive-after-device-loss: device rxe0 was removed with 6 objects
 // EXPECT-NOT: open-at-exit
 // EXPECT-JSON: findings.length == 1
 // SAME-OUTPUT
