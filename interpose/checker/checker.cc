@@ -89,6 +89,7 @@ Checker::Checker(const Parts& parts) : parts_(parts), fork_mark_(MapForkMark()) 
   auto fill = [this](Report* report) { parts_.fill_report(*this, report); };
   reporter_.store(new Reporter(options_, &depot_, &modules_, fill));
   for (const std::string& complaint : parsed.complaints) reporter().Tell(complaint);
+  judges_.store(parts.make_judges(nullptr));
   RunMarkVerbs();
   if (UnderRun() && options_.snapshot_signal == 0) StartRunSnapshots(reporter());
   if (options_.verbosity >= 1) {
@@ -176,6 +177,7 @@ void Checker::ForkChild() {
     new (&checkpoints_) std::vector<Serial>;
   }
   forked_ = true;
+  judges_.store(parts_.make_judges(judges_.load()));
   // What the parent found is the parent's to tell. Its reporter may be in the middle of a text: it is left as it lies.
   auto fill = [this](Report* report) { parts_.fill_report(*this, report); };
   reporter_.store(new Reporter(options_, &depot_, &modules_, fill));

@@ -17,11 +17,12 @@
 namespace rdmacheck {
 
 class Checker;
+struct JudgeState;  // judge/state.h
 
 // What the rooms above give the checker when it is made (hooks/the_checker.h).
 struct Parts {
   void (*fill_report)(Checker& checker, Report* report);  // kinds, growth, what is alive, the environment
-  void (*judges_fork_child)();
+  JudgeState* (*make_judges)(const JudgeState* parents);  // null, or those of the process that forked this one
   uint32_t exported_verbs;  // how many functions the library stands before
 };
 
@@ -44,6 +45,7 @@ class Checker {
   StackDepot& depot() { return depot_; }
   ModuleTable& modules() { return modules_; }
   Reporter& reporter() { return *reporter_.load(std::memory_order_acquire); }
+  JudgeState& judges() { return *judges_.load(std::memory_order_acquire); }
   const Parts& parts() const { return parts_; }
 
   // ---- what the process is known to be like
@@ -99,6 +101,7 @@ class Checker {
   StackDepot depot_{&modules_};
   Ledger ledger_;
   std::atomic<Reporter*> reporter_{nullptr};
+  std::atomic<JudgeState*> judges_{nullptr};
   std::atomic<int> disassoc_{-1};
   bool forked_ = false;
   std::atomic<uint32_t> fork_stack_{0};

@@ -36,7 +36,6 @@ void ForkInChild() {
   Checker* checker = Checker::IfMade();
   if (checker == nullptr) return;
   Guarded(*checker, [&] {
-    checker->parts().judges_fork_child();
     checker->ForkChild();
   });
   SnapshotsForkChild();

@@ -615,6 +615,13 @@ bool Reporter::Complete(uint64_t subject, Finding more) {
 
 // ---- counts
 
+std::vector<Finding> Reporter::Findings() {
+  Report report;
+  MutexLock lock(&mutex_);
+  BuildLocked(&report);
+  return std::move(report.findings);
+}
+
 uint64_t Reporter::errors() {
   MutexLock lock(&mutex_);
   return counts_.Of(Severity::kError);

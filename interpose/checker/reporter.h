@@ -83,6 +83,7 @@ class Reporter {
   void WriteNextSnapshot();                    // to a path of our choice, which is told
   std::string NextSnapshotPath();
 
+  std::vector<Finding> Findings();  // that are kept, as the JSON report lists them
   uint64_t errors();
   bool anything();
   Sink& sink() { return sink_; }

@@ -1,7 +1,7 @@
 #include "interpose/hooks/the_checker.h"
 
-#include "interpose/judge/judge.h"
 #include "interpose/judge/objects.h"
+#include "interpose/judge/state.h"
 
 namespace rdmacheck {
 namespace {
@@ -18,6 +18,6 @@ constexpr uint32_t kExportedVerbs = 0
 }  // namespace
 
 // A constant, for a verb may be called before any constructor of ours has run.
-constexpr Parts kParts{&FillReport, &JudgesForkChild, kExportedVerbs};
+constexpr Parts kParts{&FillReport, &MakeJudgeState, kExportedVerbs};
 
 }  // namespace rdmacheck

@@ -1,10 +1,10 @@
 #include "interpose/judge/cm_judge.h"
 
 #include <algorithm>
-#include <new>
 
 #include "interpose/judge/leaks.h"
 #include "interpose/judge/objects.h"
+#include "interpose/judge/state.h"
 #include "interpose/judge/watcher.h"
 #include "interpose/base/clock.h"
 #include "interpose/checker/checker.h"
@@ -13,25 +13,14 @@
 namespace rdmacheck {
 namespace {
 
-struct QpLeft {
-  Slot slot;
-  Serial serial;
-  Finding finding;
-};
-Mutex left_mutex;
-// Never destroyed: the last report comes after the destructors of globals.
-std::vector<QpLeft>& qps_left ABSL_GUARDED_BY(left_mutex) = *new std::vector<QpLeft>;
-
-void DropDestroyed(Checker& checker) ABSL_EXCLUSIVE_LOCKS_REQUIRED(left_mutex) {
+void DropDestroyed(Checker& checker, JudgeState& state) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state.left_mutex) {
   auto gone = [&checker](const QpLeft& qp) {
     const Record now = checker.ledger().Get(qp.slot);
     return now.serial != qp.serial || (now.life != Life::kLive && now.life != Life::kDying);
   };
-  qps_left.erase(std::remove_if(qps_left.begin(), qps_left.end(), gone), qps_left.end());
+  std::vector<QpLeft>& left = state.qps_left;
+  left.erase(std::remove_if(left.begin(), left.end(), gone), left.end());
 }
-
-// In a forked child: what the parent found is its own to tell; the list may be half written, and is left as it lies.
-void ForgetQpsLeft() ABSL_NO_THREAD_SAFETY_ANALYSIS { new (&qps_left) std::vector<QpLeft>; }
 
 std::vector<Record> ChildrenOfKind(Ledger& ledger, Slot slot, std::initializer_list<Kind> kinds) {
   std::vector<Record> children;
@@ -152,26 +141,23 @@ void JudgeCmId(Call& call, Slot id, bool qp_left) {
   for (const Record& queue : queues) {
     Finding finding = FindingOf(Rule::kCmQpLeft, call, Is<Sentence::kCmQpLeft>(Describe(checker, queue)));
     Describe(checker, &finding, record, left, Role::kChild);
-    MutexLock lock(&left_mutex);
+    JudgeState& state = checker.judges();
+    MutexLock lock(&state.left_mutex);
     // Those that were destroyed after all are let go now and then, so that a long life of such ids costs nothing.
-    if (qps_left.size() >= 64) DropDestroyed(checker);
-    qps_left.push_back({queue.slot, queue.serial, std::move(finding)});
+    if (state.qps_left.size() >= 64) DropDestroyed(checker, state);
+    state.qps_left.push_back({queue.slot, queue.serial, std::move(finding)});
   }
 }
 
 void JudgeQpsLeftAtExit(Checker& checker) {
   std::vector<QpLeft> left;
   {
-    MutexLock lock(&left_mutex);
-    DropDestroyed(checker);
-    left.swap(qps_left);
+    JudgeState& state = checker.judges();
+    MutexLock lock(&state.left_mutex);
+    DropDestroyed(checker, state);
+    left.swap(state.qps_left);
   }
   for (QpLeft& qp : left) checker.reporter().Say(std::move(qp.finding));
-}
-
-void CmForkChild() {
-  left_mutex.Renew();
-  ForgetQpsLeft();
 }
 
 void JudgeCmChannel(Call& call, Slot channel) {

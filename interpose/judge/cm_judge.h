@@ -23,7 +23,6 @@ void NoteCmEvent(Call& call, uintptr_t event, uintptr_t id, uintptr_t waits, uin
 // pointer may call ibv_destroy_qp afterwards, as rdma-core's own rping does.
 void JudgeCmId(Call& call, Slot id, bool qp_left);
 void JudgeQpsLeftAtExit(Checker& checker);
-void CmForkChild();
 // Before rdma_destroy_event_channel: cm-id-leak, cm-unacked-event.
 void JudgeCmChannel(Call& call, Slot channel);
 // What goes with an id without a call of its own.

@@ -1,11 +1,10 @@
 // Rules about creating: null-handle, use-after-*, foreign-process for the arguments, create-failed for the result.
 #include <errno.h>
 
-#include <new>
-
 #include "interpose/judge/faults.h"
 #include "interpose/judge/judge.h"
 #include "interpose/judge/objects.h"
+#include "interpose/judge/state.h"
 #include "interpose/base/clock.h"
 #include "interpose/checker/checker.h"
 #include "interpose/verbs/fingerprint.h"
@@ -20,22 +19,17 @@ bool IsShortage(int error) {
 }
 
 constexpr uint32_t kMinute = 6000;  // hundredths of a second
-// When a verb was last told of; verbs are few, and known by the address of their name. Never destroyed.
-Mutex told_mutex;
-absl::flat_hash_map<const char*, uint32_t>& last_told ABSL_GUARDED_BY(told_mutex) =
-    *new absl::flat_hash_map<const char*, uint32_t>;
-
-bool IsTimeToTell(const char* verb) {
+bool IsTimeToReport(JudgeState& state, const char* verb) {
   const uint32_t now = NowStamp() + 1;
-  MutexLock lock(&told_mutex);
-  uint32_t& told = last_told[verb];
-  if (told != 0 && now - told < kMinute) return false;
-  told = now;
+  MutexLock lock(&state.create_failed_mutex);
+  uint32_t& last = state.create_failed_at[verb];
+  if (last != 0 && now - last < kMinute) return false;
+  last = now;
   return true;
 }
 
 void SayCreateFailed(Call& call, Kind kind, int error) {
-  if (!IsTimeToTell(call.verb())) return;
+  if (!IsTimeToReport(call.checker().judges(), call.verb())) return;
   Checker& checker = call.checker();
   std::vector<Record> held;
   uint64_t of_kind = 0, bytes = 0;
@@ -101,18 +95,7 @@ Found Adopt(Call& call, Kind kind, uintptr_t handle) {
 // How many creates of this thread failed for want of resources.
 thread_local uint32_t shortages_of_thread __attribute__((tls_model("initial-exec"))) = 0;
 
-// The first memory that was registered, for ibv_fork_init: an MR, or a queue, whose buffers most providers keep from the
-// child in the same way.
-struct FirstOfItsKind {
-  std::atomic<const char*> verb{nullptr};
-  std::atomic<uint32_t> stack{0};
-  std::atomic<uint32_t> serial{0};
-  std::atomic<uint32_t> when{0};
-  std::atomic<int32_t> thread{0};
-};
-FirstOfItsKind first_mr, first_queue;
-
-void NoteFirst(FirstOfItsKind* first, const Call& call, const Record& record) {
+void NoteFirst(FirstRegistration* first, const Call& call, const Record& record) {
   const char* none = nullptr;
   if (!first->verb.compare_exchange_strong(none, call.verb())) return;
   first->serial.store(record.serial);
@@ -123,16 +106,13 @@ void NoteFirst(FirstOfItsKind* first, const Call& call, const Record& record) {
 
 void NoteRegistered(const Call& call, Kind kind, Ledger& ledger, Slot slot) {
   const bool queue = kind == Kind::kCq || kind == Kind::kQp || kind == Kind::kSrq || kind == Kind::kWq;
-  FirstOfItsKind* const first = kind == Kind::kMr ? &first_mr : queue ? &first_queue : nullptr;
+  JudgeState& state = call.checker().judges();
+  FirstRegistration* const first = kind == Kind::kMr ? &state.first_mr : queue ? &state.first_queue : nullptr;
   if (first == nullptr || slot == 0 || first->verb.load(std::memory_order_relaxed) != nullptr) return;
   NoteFirst(first, call, ledger.Get(slot));
 }
 
 }  // namespace
-
-void CreatesForkChild() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-  if (told_mutex.Renew()) new (&last_told) absl::flat_hash_map<const char*, uint32_t>;
-}
 
 CmCreate BeginCmCreate() { return {shortages_of_thread}; }
 
@@ -146,7 +126,8 @@ void EndFailedCmCreate(Call& call, Kind kind, const CmCreate& before, int error)
 void JudgeForkInitLate(Call& call, int error) {
   if (error != EINVAL || call.ignored()) return;
   Checker& checker = call.checker();
-  const FirstOfItsKind& first = first_mr.verb.load() != nullptr ? first_mr : first_queue;
+  const JudgeState& state = checker.judges();
+  const FirstRegistration& first = state.first_mr.verb.load() != nullptr ? state.first_mr : state.first_queue;
   const char* const verb = first.verb.load();
   Finding finding = FindingOf(Rule::kForkInitLate, call,
                               verb == nullptr ? Is<Sentence::kForkInitLateUnseen>() : Is<Sentence::kForkInitLate>(verb));

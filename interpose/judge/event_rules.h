@@ -17,6 +17,4 @@ void JudgeWaiters(Call& call, Kind kind, uintptr_t handle, Slot slot);
 void BeginDestroyActivity(Call& call, Kind kind, uintptr_t handle, Slot slot);
 void EndDestroyActivity(Call& call, Slot slot);
 
-void EventRulesForkChild();
-
 }  // namespace rdmacheck

@@ -9,6 +9,7 @@
 #include "interpose/judge/faults.h"
 #include "interpose/judge/judge.h"
 #include "interpose/judge/objects.h"
+#include "interpose/judge/state.h"
 #include "interpose/judge/timeline.h"
 #include "interpose/judge/watcher.h"
 #include "interpose/base/clock.h"
@@ -19,11 +20,6 @@ namespace rdmacheck {
 namespace {
 
 // ---- the forbidden overlap
-
-// Pairs of stacks told already. Few, so a list under a lock that only findings take.
-Mutex pairs_mutex;
-// Never destroyed: other threads may still call verbs while the process exits.
-auto& pairs_told ABSL_GUARDED_BY(pairs_mutex) = *new std::vector<std::pair<uint32_t, uint32_t>>;
 
 // A destroy of this thread, or a get of this thread, that overlapped others: seen at its begin, told at its end.
 struct Overlaps {
@@ -71,10 +67,11 @@ void SayOverlap(Call& call, const ThreadState& self, bool self_destroys, const T
   const ThreadState& destroy = self_destroys ? self : other;
   const ThreadState& get = self_destroys ? other : self;
   {
-    MutexLock lock(&pairs_mutex);
+    JudgeState& state = checker.judges();
+    MutexLock lock(&state.overlaps_mutex);
     const auto pair = std::make_pair(destroy.stack, get.stack);
-    if (std::find(pairs_told.begin(), pairs_told.end(), pair) != pairs_told.end()) return;
-    pairs_told.push_back(pair);
+    if (std::find(state.overlaps_reported.begin(), state.overlaps_reported.end(), pair) != state.overlaps_reported.end()) return;
+    state.overlaps_reported.push_back(pair);
   }
   // Is the other still inside? Otherwise it left before now, and the overlap is at most this long.
   const uint64_t both_since = std::max(destroy.begin, get.begin);
@@ -468,7 +465,7 @@ void BeginDestroyActivity(Call& call, Kind kind, uintptr_t handle, Slot slot) {
 void EndDestroyActivity(Call& call, Slot slot) {
   ThreadRecord* self = call.self();
   if (self == nullptr || self->verb.load(std::memory_order_relaxed) != call.verb()) return;
-  EndWatch(self, slot);
+  EndWatch(call.checker(), self, slot);
   if (call.checker().judges_races() && self->activity.load(std::memory_order_relaxed) == Activity::kDestroy) {
     LookForOverlap(self, true);
     TellOverlaps(call, true);
@@ -481,20 +478,16 @@ void ForgetCallUnderWay() {
   if (self == nullptr) return;
   if (overlaps != nullptr) overlaps->others.clear();
   // One whose real destroy was left half-way may be tried again, as after a refusal: whether it is destroyed nobody knows.
-  Ledger& ledger = Checker::IfMade()->ledger();  // one that this thread once called
+  Checker& checker = *Checker::IfMade();  // which this thread once called
+  Ledger& ledger = checker.ledger();
   const int32_t tid = self->tid.load(std::memory_order_relaxed);
   for (const Slot slot : ledger.DyingBy(tid)) {
-    EndWatch(self, slot);
+    EndWatch(checker, self, slot);
     ledger.EndDestroy(slot, self->returned == Returned::kZero, self->verb.load(), self->stack.load(), tid);
     self->returned = Returned::kNot;
   }
   self->returned = Returned::kNot;
   EndActivity(self);
-}
-
-void EventRulesForkChild() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-  if (pairs_mutex.Renew()) new (&pairs_told) std::vector<std::pair<uint32_t, uint32_t>>;
-  WatcherForkChild();
 }
 
 }  // namespace rdmacheck

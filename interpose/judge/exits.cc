@@ -80,10 +80,4 @@ void JudgeExit(Checker& checker) {
   }
 }
 
-void JudgesForkChild() {
-  EventRulesForkChild();
-  CmForkChild();
-  CreatesForkChild();
-}
-
 }  // namespace rdmacheck

@@ -9,6 +9,7 @@
 
 #include "interpose/judge/objects.h"
 #include "interpose/judge/judge.h"
+#include "interpose/judge/state.h"
 #include "interpose/base/clock.h"
 #include "interpose/checker/checker.h"
 #include "interpose/verbs/fingerprint.h"
@@ -17,13 +18,6 @@
 
 namespace rdmacheck {
 namespace {
-
-struct FailedCreate {
-  std::atomic<const char*> verb{nullptr};
-  std::atomic<int> error{0};
-  std::atomic<uint32_t> stack{0};
-};
-FailedCreate failed_creates[kKindCount];
 
 // A handle that came to a library's own call is the library's affair, but a fault all the same.
 void AddStacks(Finding* finding, uint32_t created, uint32_t destroyed, StackRole role = StackRole::kDestroyed) {
@@ -35,7 +29,7 @@ void AddStacks(Finding* finding, uint32_t created, uint32_t destroyed, StackRole
 
 
 void NoteFailedCreate(Call& call, Kind kind, int error) {
-  FailedCreate& failed = failed_creates[static_cast<size_t>(FamilyOf(kind))];
+  FailedCreate& failed = call.checker().judges().failed_creates[static_cast<size_t>(FamilyOf(kind))];
   failed.verb.store(call.verb());
   failed.error.store(error);
   failed.stack.store(call.StackId());
@@ -57,7 +51,7 @@ void SayNullOf(Call& call, const char* noun, const FailedCreate* failed, NullIn 
 }  // namespace
 
 void SayNull(Call& call, Kind kind, NullIn where) {
-  SayNullOf(call, NameOf(kind), &failed_creates[static_cast<size_t>(FamilyOf(kind))], where);
+  SayNullOf(call, NameOf(kind), &call.checker().judges().failed_creates[static_cast<size_t>(FamilyOf(kind))], where);
 }
 
 void SayNullUse(Call& call, const char* noun) { SayNullOf(call, noun, nullptr, NullIn::kUse); }

@@ -26,6 +26,4 @@ bool MayLiveUnseen(Checker& checker, const DeadRecord& dead);
 // The last create of each kind that failed, for null-handle.
 void NoteFailedCreate(Call& call, Kind kind, int error);
 
-void CreatesForkChild();
-
 }  // namespace rdmacheck

@@ -89,7 +89,4 @@ int JudgeGrowth(Checker& checker, Serial since);
 
 void JudgeExit(Checker& checker);
 
-// ---- in a forked child: what the judges remember is the parent's
-void JudgesForkChild();
-
 }  // namespace rdmacheck

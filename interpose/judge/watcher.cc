@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "interpose/judge/objects.h"
+#include "interpose/judge/state.h"
 #include "interpose/judge/timeline.h"
 #include "interpose/base/clock.h"
 #include "interpose/base/mutex.h"
@@ -19,36 +20,9 @@
 namespace rdmacheck {
 namespace {
 
-struct Watch {
-  ThreadRecord* thread;
-  int32_t tid;
-  uint32_t sequence;
-  Slot slot;
-  uint64_t deadline;  // CLOCK_MONOTONIC
-  bool told;
-};
-
-struct State {
-  Mutex mutex;
-  std::atomic<uint32_t> changes{0};  // counts changes of the list; the thread of ours waits for the next
-  std::vector<Watch> watches ABSL_GUARDED_BY(mutex);
-  bool running ABSL_GUARDED_BY(mutex) = false;
-
-  void Changed() {
-    changes.fetch_add(1);
-    FutexWake(&changes, 1);
-  }
-};
-
-// Made at the first use and never destroyed; a forked child makes its own.
-std::atomic<State*> the_state{nullptr};
-State& TheState() {
-  State* state = the_state.load(std::memory_order_acquire);
-  if (state != nullptr) return *state;
-  State* fresh = new State;
-  if (the_state.compare_exchange_strong(state, fresh, std::memory_order_acq_rel)) return *fresh;
-  delete fresh;
-  return *state;
+void Changed(JudgeState& state) {
+  state.watch_changes.fetch_add(1);
+  FutexWake(&state.watch_changes, 1);
 }
 
 void SayBlocked(Checker& checker, const Watch& watch) {
@@ -96,21 +70,21 @@ void SayBlocked(Checker& checker, const Watch& watch) {
   checker.reporter().Say(std::move(finding));
 }
 
-// The next watch that is due, told from now on; or when to look again. False: nothing is watched any more.
-bool NextDue(State& state, bool lingers, Watch* due, uint64_t* next, uint32_t* seen) {
-  MutexLock lock(&state.mutex);
-  *seen = state.changes.load();
+// The next watch that is due, counted as reported from now on; or when to look again. False: nothing is watched any more.
+bool NextDue(JudgeState& state, bool lingers, Watch* due, uint64_t* next, uint32_t* seen) {
+  MutexLock lock(&state.watch_mutex);
+  *seen = state.watch_changes.load();
   *next = ~0ull;
   due->thread = nullptr;
   if (state.watches.empty() && !lingers) {
-    state.running = false;
+    state.watcher_runs = false;
     return false;
   }
   const uint64_t now = NanosOf(CLOCK_MONOTONIC);
   for (Watch& watch : state.watches) {
-    if (watch.told) continue;
+    if (watch.reported) continue;
     if (watch.deadline <= now) {
-      watch.told = true;
+      watch.reported = true;
       *due = watch;
       return true;
     }
@@ -121,7 +95,7 @@ bool NextDue(State& state, bool lingers, Watch* due, uint64_t* next, uint32_t* s
 
 void* Run(void* argument) {
   Checker& checker = *static_cast<Checker*>(argument);
-  State& state = TheState();
+  JudgeState& state = checker.judges();
   Watch due{};
   uint64_t next = 0;
   uint32_t seen = 0;
@@ -139,7 +113,7 @@ void* Run(void* argument) {
     if (next <= now) continue;
     const uint64_t wait = next - now;
     const timespec time{static_cast<time_t>(wait / 1000000000u), static_cast<long>(wait % 1000000000u)};
-    FutexWait(&state.changes, seen, next == ~0ull ? nullptr : &time);
+    FutexWait(&state.watch_changes, seen, next == ~0ull ? nullptr : &time);
   }
   return nullptr;
 }
@@ -160,9 +134,9 @@ void StartThread(Checker& checker) {
     pthread_setname_np(thread, "rdmacheck");
   } else {
     {
-      State& state = TheState();
-      MutexLock lock(&state.mutex);
-      state.running = false;
+      JudgeState& state = checker.judges();
+      MutexLock lock(&state.watch_mutex);
+      state.watcher_runs = false;
     }
     checker.TellOnce(Is<Sentence::kNoWatcher>());
   }
@@ -173,33 +147,31 @@ void StartThread(Checker& checker) {
 void BeginWatch(Checker& checker, ThreadRecord* self, Slot slot) {
   const int timeout = checker.options().hang_timeout;
   if (timeout <= 0 || self == nullptr || Frugal()) return;
-  State& state = TheState();
+  JudgeState& state = checker.judges();
+  state.watches_used.store(true, std::memory_order_release);
   bool start;
   {
-    MutexLock lock(&state.mutex);
+    MutexLock lock(&state.watch_mutex);
     state.watches.push_back({self, self->tid.load(), self->sequence.load(), slot,
                              NanosOf(CLOCK_MONOTONIC) + static_cast<uint64_t>(timeout) * 1000000000u, false});
-    start = !state.running;
-    state.running = true;
+    start = !state.watcher_runs;
+    state.watcher_runs = true;
   }
-  state.Changed();
+  Changed(state);
   if (start) StartThread(checker);
 }
 
-void EndWatch(ThreadRecord* self, Slot slot) {
-  State* state = the_state.load(std::memory_order_acquire);
-  if (state == nullptr || self == nullptr) return;
+void EndWatch(Checker& checker, ThreadRecord* self, Slot slot) {
+  JudgeState& state = checker.judges();
+  if (self == nullptr || !state.watches_used.load(std::memory_order_acquire)) return;
   {
-    MutexLock lock(&state->mutex);
-    auto& watches = state->watches;
+    MutexLock lock(&state.watch_mutex);
     const auto ends = [=](const Watch& w) { return w.thread == self && w.slot == slot; };
-    const auto kept = std::remove_if(watches.begin(), watches.end(), ends);
-    if (kept == watches.end()) return;
-    watches.erase(kept, watches.end());
+    const auto kept = std::remove_if(state.watches.begin(), state.watches.end(), ends);
+    if (kept == state.watches.end()) return;
+    state.watches.erase(kept, state.watches.end());
   }
-  state->Changed();
+  Changed(state);
 }
-
-void WatcherForkChild() { the_state.store(nullptr); }
 
 }  // namespace rdmacheck

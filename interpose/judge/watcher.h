@@ -8,7 +8,6 @@ namespace rdmacheck {
 
 // From now on this thread's destroy (its activity has begun) is watched; call EndWatch when it returns.
 void BeginWatch(Checker& checker, ThreadRecord* self, Slot slot);
-void EndWatch(ThreadRecord* self, Slot slot);
-void WatcherForkChild();
+void EndWatch(Checker& checker, ThreadRecord* self, Slot slot);
 
 }  // namespace rdmacheck
