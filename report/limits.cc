@@ -20,7 +20,7 @@
 namespace rdmacheck {
 namespace {
 
-// Each is a system call; programs with more are told a lower bound.
+// Each is a system call; for programs with more it is a lower bound.
 constexpr uint64_t kMostCounted = 1 << 16;
 
 struct DescriptorCount {

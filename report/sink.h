@@ -41,7 +41,7 @@ std::string ExpandPath(std::string_view pattern, const PathValues& values, int p
                        std::vector<std::string>* complaints);
 
 // A whole file at once: a temporary one in the same folder, then rename(2), so that a reader sees the old or the new
-// one. What is no regular file (/dev/stdout, a pipe) is written into instead. Answers 0 or an errno value.
+// one. What is no regular file (/dev/stdout, a pipe) is written into instead. Returns 0 or an errno value.
 int ReplaceFile(const std::string& path, std::string_view bytes);
 
 // All functions may be called by any thread at any time; none of them throws, takes a lock or changes errno.
@@ -62,8 +62,8 @@ class Sink {
   // "==PID==rdmacheck: SENTENCE" and a newline, to where texts go.
   void Tell(std::string_view sentence);
 
-  // Replaces the JSON report, or another file. A failure is told as a sentence with path and reason;
-  // ReplaceAndTell answers it too, as an errno value.
+  // Replaces the JSON report, or another file. A failure is reported as a sentence with path and reason;
+  // ReplaceAndTell returns it too, as an errno value.
   bool ReplaceJson(std::string_view document);
   int ReplaceAndTell(const std::string& path, std::string_view document);
 

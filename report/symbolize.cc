@@ -90,7 +90,7 @@ bool IsCLibrary(std::string_view path) {
   return false;
 }
 
-// Asks the servers of DEBUGINFOD_URLS; answers the file in debuginfod's own cache, or nothing.
+// Asks the servers of DEBUGINFOD_URLS; returns the file in debuginfod's own cache, or nothing.
 std::string FetchDebugFile(const std::string& build_id) {
   void* library = dlopen("libdebuginfod.so.1", RTLD_LAZY | RTLD_LOCAL);
   if (library == nullptr) return {};

@@ -26,7 +26,7 @@ RDMACHECK_OPTIONS="log_path='/tmp/report:%p.txt' halt_on_error=1:stack_depth=16"
 ```
 
 A colon or a space separates two options. A value that holds one of these stands in single or double quotes. Said twice, the
-last one holds. An unknown name or a bad value is told once, with the nearest name that exists, and the rest still holds.
+last one holds. An unknown name or a bad value is reported once, with the nearest name that exists, and the rest still holds.
 `help=1` prints this table. Yes and no are `1` `true` `yes` and `0` `false` `no`.
 
 | option | default | meaning |
@@ -43,7 +43,7 @@ sign. A forked child writes to the file of its own number.
 - A text file is appended to, so that several processes can share one. It is made at the first finding, and no descriptor
   stays open between two of them.
 - A JSON file is replaced as a whole. A path that is no regular file, such as `/dev/stdout`, is written into.
-- A file that cannot be written is told once, and the text goes to standard error instead.
+- A file that cannot be written is reported once, and the text goes to standard error instead.
 - Standard error is written to only while it is the file it was when the program started. A program that closes
   descriptor 2 may have got the same number for a socket or a data file; then the text goes to the former standard error by
   its name, if that was a file or a terminal. From a pipe that the program closed it is lost: use `log_path` there.

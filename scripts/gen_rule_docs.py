@@ -5,6 +5,9 @@ gen_rule_docs.py           writes the table
 gen_rule_docs.py --reports [RULE]...
                            runs the commands that stand over the reports, with build/, and pastes what they say; those of
                            librdmacm's rules boot a virtual machine each
+gen_rule_docs.py --check-reports fake|device
+                           exit 1 if such a command now reports something else than what is pasted, but for numbers; device:
+                           those that need the virtual machine, README.md and docs/tutorial too
 gen_rule_docs.py --check   exit 1 if the table is not what would be written, or if a rule's section is not as it should be:
                            there, in the order of rules.def, with its parts, a report that agrees with what the first
                            scenario named expects (heading and, on the fake libibverbs, line numbers), and a passing variant
@@ -156,22 +159,76 @@ def reported(command, rule):
     return "".join(findings) + "".join(re.findall(r"^SUMMARY: .*\n", said, re.M)[-1:])
 
 
+# A block of a report: its first line is the command.
+BLOCK = re.compile(r"^(```\n\$ (.+)\n)((?:.*\n)*?)```$", re.M)
+
+
 def with_reports(page, only):
     parts = re.split(r"^(## .+\n)", page, flags=re.M)
     for i in range(1, len(parts), 2):
         rule = parts[i][3:-1]
         if not only or rule in only:
-            parts[i + 1] = re.sub(r"^(```\n\$ (.+)\n)(?:.*\n)*?```$", lambda m: m[1] + reported(m[2], rule) + "```",
-                                  parts[i + 1], flags=re.M)
+            parts[i + 1] = BLOCK.sub(lambda m: m[1] + reported(m[2], rule) + "```", parts[i + 1])
     return "".join(parts)
 
 
+# Pages that show the program of docs/tutorial under the library: page -> what runs it in the virtual machine.
+EXAMPLES = {
+    "README.md": "build/rdmacheck run -- build/doc-example/leaky_echo",
+    "docs/tutorial/README.md": "env LD_PRELOAD=$PWD/build/librdmacheck.so build/doc-example/leaky_echo",
+}
+
+
+def example_output(command):
+    folder = ROOT / "build" / "doc-example"
+    folder.mkdir(exist_ok=True)
+    subprocess.run(["cc", "-g", "docs/tutorial/leaky_echo.c", "-libverbs", "-o", folder / "leaky_echo"], cwd=ROOT, check=True)
+    done = subprocess.run(["bash", "-c", f"scripts/rxe-vm -q -- sh -c '{command} 2>&1'"], cwd=ROOT, text=True,
+                          stdout=subprocess.PIPE)
+    return f"{done.stdout}$ echo $?\n{done.returncode}\n"
+
+
+def with_example(page, output):
+    block = next(m for m in BLOCK.finditer(page) if "==ERROR: rdmacheck: " in m[3])
+    return page[:block.start()] + block[1] + output + "```" + page[block.end():]
+
+
+def same(text):
+    """Without what differs from run to run: process ids, addresses, offsets, ages, the order of findings of two threads."""
+    text = re.sub(r"\b0x[0-9a-f]+|\b\d+(\.\d+)?( (us|ms|s|min))?\b", "N", text)
+    return sorted(re.sub(r"\(N\)|, N bytes", "", text).split("\n"))
+
+
+def check_reports(page, on_device):
+    parts = re.split(r"^(## .+\n)", page, flags=re.M)
+    faults = []
+    for rule, section in zip(parts[1::2], parts[2::2]):
+        rule = rule[3:-1]
+        for block in BLOCK.finditer(section):
+            if ("rxe-vm" in block[2]) == on_device and same(reported(block[2], rule)) != same(block[3]):
+                faults.append(f"docs/rules.md: {rule}: `{block[2]}` reports something else now: --reports {rule}")
+    for name, command in EXAMPLES.items() if on_device else []:
+        text = (ROOT / name).read_text()
+        new = with_example(text, example_output(command))
+        if same(new) != same(text):
+            faults.append(f"{name}: leaky_echo reports something else now: --reports")
+    return faults
+
+
 def main(arguments):
-    if arguments not in ([], ["--check"]) and arguments[:1] != ["--reports"]:
+    if arguments not in ([], ["--check"]) and arguments[:1] not in (["--reports"], ["--check-reports"]):
         sys.exit(__doc__)
     page = PAGE.read_text()
+    if arguments[:1] == ["--check-reports"]:
+        faults = check_reports(page, arguments[1:] == ["device"])
+        for fault in faults:
+            print(fault, file=sys.stderr)
+        return 1 if faults else 0
     if arguments[:1] == ["--reports"]:
         page = with_reports(page, arguments[1:])
+        for name, command in EXAMPLES.items() if arguments == ["--reports"] else []:
+            path = ROOT / name
+            path.write_text(with_example(path.read_text(), example_output(command)))
         arguments = []
     if not arguments:
         PAGE.write_text(with_table(page))

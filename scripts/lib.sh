@@ -64,7 +64,7 @@ apt_update() {
   die "'apt-get update' failed: is the network there, and /etc/apt in order?"
 }
 
-# Installs what is missing. Each argument is PACKAGE:why, and the reason is told.
+# Installs what is missing. Each argument is PACKAGE:why, and the reason is printed.
 need_packages() {
   local item missing=()
   for item in "$@"; do

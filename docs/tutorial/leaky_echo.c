@@ -196,6 +196,6 @@ int main(int argc, char** argv) {
   if (run_client(context, &server) != 0) printf("the server would not echo that; never mind\n");
 
   release_peer(&server);
-  ibv_close_device(context); /* answers 0, whatever is still alive */
+  ibv_close_device(context); /* returns 0, whatever is still alive */
   return 0;
 }

@@ -60,13 +60,13 @@ class Checker {
            (options_.event_races == EventRaces::kAuto && disassoc_destroy());
   }
 
-  uint32_t InternName(const std::string& name);  // device names; small numbers, for ever
+  uint32_t InternName(const std::string& name);  // device names; small numbers, forever
   std::string NameOf(uint32_t id) const;
 
   // Creators that were called but are not watched, or contexts seen too late: each once.
   void Unwatched(const Statement& statement);
   std::vector<std::string> UnwatchedSentences() const;  // with what memory did not suffice for
-  // Told once a process whatever the verbosity, with the "==PID==" prefix.
+  // Reported once a process whatever the verbosity, with the "==PID==" prefix.
   void TellOnce(const Statement& statement);
 
   std::atomic<uint32_t> hooks_slots{0}, hooks_dlsym{0};

@@ -79,8 +79,8 @@ class Reporter {
   // Replaces the JSON report, if there is to be one.
   void WriteJson(bool ended, int exit_status, bool only_for_run = false);
   void WriteJsonIfBehind();  // if anything was found since it was written
-  int WriteSnapshot(const std::string& path);  // a path as given, no patterns; 0, or an errno value that was told
-  void WriteNextSnapshot();                    // to a path of our choice, which is told
+  int WriteSnapshot(const std::string& path);  // a path as given, no patterns; 0, or an errno value that was reported
+  void WriteNextSnapshot();                    // to a path of our choice, which is reported
   std::string NextSnapshotPath();
 
   std::vector<Finding> Findings();  // that are kept, as the JSON report lists them

@@ -296,7 +296,7 @@ struct CmGetsAddrinfo : CmEffect {  // (node, service, hints, rdma_addrinfo**)
   }
 };
 
-struct CmMakesSocket : CmEffect {  // answers the descriptor
+struct CmMakesSocket : CmEffect {  // returns the descriptor
   static constexpr Kind kCreates = Kind::kRsocket;
   using State = Pins;
   template <class Args>

@@ -17,7 +17,7 @@
 
 namespace rdmacheck {
 
-// An int verb answers 0 or an errno value; a few older ones -1 and errno, or a negative errno.
+// An int verb returns 0 or an errno value; a few older ones -1 and errno, or a negative errno.
 inline int ErrorOf(int result) { return result == 0 ? 0 : (result == -1 ? errno : (result < 0 ? -result : result)); }
 inline int ErrorOf(std::nullptr_t) { return 0; }
 
@@ -72,7 +72,7 @@ struct Creates {
   }
 };
 
-// The verb answers an int, and the object is named by the arguments: Key::Of(args) -> (handle, numbers).
+// The verb returns an int, and the object is named by the arguments: Key::Of(args) -> (handle, numbers).
 template <Kind kKind, class Parents, class Key>
 struct CreatesKeyed {
   static constexpr Kind kCreates = kKind;
@@ -90,7 +90,7 @@ struct CreatesKeyed {
   }
 };
 
-// The verb answers a descriptor. It goes by close(2), which we do not watch: whether it is still open is asked of the
+// The verb returns a descriptor. It goes by close(2), which we do not watch: whether it is still open is asked of the
 // kernel when it matters, by the file's device and inode.
 template <class Parents>
 struct CreatesFd {
@@ -114,7 +114,7 @@ struct CreatesFd {
   }
 };
 
-// ibv_alloc_buf answers the address; the handle is its third argument.
+// ibv_alloc_buf returns the address; the handle is its third argument.
 struct CreatesBuf {
   static constexpr Kind kCreates = Kind::kBuf;
   static constexpr bool kDestroys = false;
@@ -428,7 +428,7 @@ struct BindsMw : Uses<Arg<0>, Arg<1>> {  // (qp, mw, ibv_mw_bind*)
     return BeginUse(call, arguments);
   }
   // The binding is posted: it is done when its completion says so, and an invalidation by a work request goes past us.
-  // So it explains a refused dereg, and accuses nobody.
+  // So it explains a refused dereg, and is not reported.
   template <class Args>
   static void After(Call& call, State& state, const Args& args, int result) {
     Uses<Arg<0>, Arg<1>>::After(call, state, args, result);

@@ -4,6 +4,6 @@
 extern "C" {
 // The default scope, or "next": is `name` one of ours that the real library lacks? Then the program must not find it.
 int rdmacheck_is_missing(const char* name, const char* version);
-// A real handle: what the program gets, given what the real function answered.
+// A real handle: what the program gets, given what the real function returned.
 void* rdmacheck_redirect(void* handle, const char* name, const char* version, void* real);
 }

@@ -15,7 +15,7 @@
 
 namespace rdmacheck {
 
-// A call that is not forwarded answers `error` in its own way: int verbs the value, pointer verbs NULL and errno, void
+// A call that is not forwarded returns `error` in its own way: int verbs the value, pointer verbs NULL and errno, void
 // ones nothing. Verbs that answer -1 and errno (descriptors, events, librdmacm) say so in their effect.
 template <class Effect, class = void>
 struct AnswersMinusOne : std::false_type {};

@@ -12,7 +12,7 @@ namespace rdmacheck {
 // An exported verb is reached in two ways. A caller that was linked (or asks dlsym for the default scope) comes to the
 // exported hook, which forwards to the next definition in search order: another interposer keeps its place. A caller
 // that asked a handle comes to the handle hook, which forwards to the library itself: a stub that defines ibv_* and
-// fetches the real ones by dlsym would otherwise be called by its own function for ever.
+// fetches the real ones by dlsym would otherwise be called by its own function forever.
 struct RealPointers {
   std::atomic<void*> next{nullptr};
   std::atomic<void*> in_library{nullptr};

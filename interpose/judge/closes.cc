@@ -1,4 +1,4 @@
-// leak-at-close: the only one who can say it is a checker, for ibv_close_device answers 0 whatever is left.
+// leak-at-close: the only one who can say it is a checker, for ibv_close_device returns 0 whatever is left.
 #include "interpose/judge/device_loss.h"
 #include "interpose/judge/event_rules.h"
 #include "interpose/judge/faults.h"

@@ -70,7 +70,7 @@ void AddUnknowns(Checker& checker, Finding* finding, const Record& record) {
   AddRelated(checker, finding, Role::kHolder, windows);
 }
 
-// A refused MR may have a window bound, which the kernel answers with EINVAL as well as EBUSY.
+// A refused MR may have a window bound, for which the kernel returns EINVAL as well as EBUSY.
 bool IsBusy(Kind kind, int error) { return error == EBUSY || (kind == Kind::kMr && error == EINVAL); }
 
 // The QP is attached to groups: its own rule, and nothing else is said of this refusal.

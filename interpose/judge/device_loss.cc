@@ -25,7 +25,7 @@ bool HeldByLost(Checker& checker, const Record& record) {
   Ledger& ledger = checker.ledger();
   const Slot context = ledger.ContextOf(record.slot);
   if (context == 0 || !ledger.Get(context).Has(kDeviceLost)) return false;
-  // A channel is asked for its CQs, a PD for all that is on it: whichever answered EIO is still there for the parent.
+  // A channel is asked for its CQs, a PD for all that is on it: whichever returned EIO is still there for the parent.
   for (const Record& child : ledger.ChildrenOf(record.slot)) {
     if (child.Has(kRefused) && child.failure.result == EIO) return true;
   }

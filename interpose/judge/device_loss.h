@@ -6,9 +6,9 @@
 
 namespace rdmacheck {
 
-// DEVICE_FATAL was read, or the kernel answered EIO: what lives on this context lives without a device.
+// DEVICE_FATAL was read, or the kernel returned EIO: what lives on this context lives without a device.
 void NoteDeviceLost(Checker& checker, Slot context);
-// A destroy answered EIO: without RDMAV_ALLOW_DISASSOC_DESTROY the object's user memory stays for ever.
+// A destroy returned EIO: without RDMAV_ALLOW_DISASSOC_DESTROY the object's user memory stays forever.
 // `error` is that, or the EBUSY of what such an object holds.
 void NoteLostDestroy(Call& call, const Record& record, int error);
 bool HeldByLost(Checker& checker, const Record& record);

@@ -231,7 +231,7 @@ void SayUnacked(Call& call, const Record& record, const EventCount& events, bool
   for (const Taker& taker : events.takers) {
     if (taker.async == async) takers.push_back(taker);
   }
-  // Then a destroy may be answered EIO, which counts as done, and nothing waits.
+  // Then a destroy may return EIO, which counts as done, and nothing waits.
   const Slot context = checker.ledger().ContextOf(record.slot);
   if (checker.disassoc_destroy() && context != 0 && checker.ledger().Get(context).Has(kDeviceLost)) return;
   bool all_gone = true, own = false;

@@ -38,7 +38,7 @@ enum EntryFlag : uint8_t {
   kIgnored = 4,     // rdmacheck_ignore(), or made between rdmacheck_disable() and _enable()
   kTold = 8,        // already in a report; not to be told again at exit
   kRefused = 16,    // a destroy was refused and none has succeeded since
-  kDeviceLost = 32, // it answered EIO, or its device said DEVICE_FATAL
+  kDeviceLost = 32, // it returned EIO, or its device said DEVICE_FATAL
 };
 
 // The numbers people know an object by. What a, b and c hold depends on the kind; numbers.cc is the only reader.

@@ -1,7 +1,7 @@
 // The loader's names of files, read without calling anything.
 //
 // The loader keeps them under a lock of its own that ThreadSanitizer does not see, and its dl_iterate_phdr() forgives
-// reads of the name but not of the byte that ends it. Whoever reads one with strrchr(), or instrumented, is told to race.
+// reads of the name but not of the byte that ends it. Whoever reads one with strrchr(), or instrumented, is reported to race.
 #pragma once
 
 #include <cstddef>

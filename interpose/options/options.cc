@@ -44,7 +44,7 @@ constexpr bool IsNumber<int> = true;
 #include "interpose/options/options.def"
 #undef RDMACHECK_OPTION
 
-// ---- One Read and one Show for each type. Read answers what the value must be, or nothing if it was fine. ----
+// ---- One Read and one Show for each type. Read returns what the value must be, or nothing if it was fine. ----
 
 template <class E>
 struct Word {
@@ -125,7 +125,7 @@ std::vector<std::string_view> Names() {
       "help"};
 }
 
-// Sets one option; answers the complaint, or nothing.
+// Sets one option; returns the complaint, or nothing.
 std::string Set(std::string_view name, std::string_view value, ParseResult* result) {
   bool known = false;
   std::string wanted;

@@ -1,9 +1,9 @@
-// What rdmacheck adds to a create/destroy pair, on the stand-in libibverbs. Run under LD_PRELOAD (scripts/bench does).
+// What rdmacheck adds to a create/destroy pair, on the fake libibverbs. Run under LD_PRELOAD (scripts/bench does).
 //
 // Everything that is divided by something else is measured in this one process, in turns:
 //   unwind        two bare unw_backtrace calls, 16 frames deep: what a pair cannot do without, for a create keeps its
 //                 stack and a destroy keeps its own
-//   pair_bare     ibv_reg_mr and ibv_dereg_mr of a second stand-in, in a namespace of its own, where no hook is
+//   pair_bare     ibv_reg_mr and ibv_dereg_mr of a second fake, in a namespace of its own, where no hook is
 //   pair          the same through the hooks
 #include <benchmark/benchmark.h>
 #include <dlfcn.h>
@@ -56,10 +56,10 @@ const Verbs& Bare() {
   static const Verbs verbs = [] {
     Dl_info where;
     Verbs bare;
-    // A preloaded library defines the verbs too: the stand-in is found by a function that only it has.
+    // A preloaded library defines the verbs too: the fake libibverbs is found by a function that only it has.
     void* const only_there = dlsym(RTLD_DEFAULT, "fake_reset");
     if (only_there == nullptr || dladdr(only_there, &where) == 0) {
-      fprintf(stderr, "verbs_bench: this is not the stand-in libibverbs\n");
+      fprintf(stderr, "verbs_bench: this is not the fake libibverbs\n");
       exit(2);
     }
     void* library = dlmopen(LM_ID_NEWLM, where.dli_fname, RTLD_NOW);

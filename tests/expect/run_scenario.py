@@ -7,7 +7,7 @@ A line for each scenario; exit status 1 if one differs. A scenario's comments (/
 
     RUN: on=fake|device|both options="strict=1" env="A=1 B=2" args="leak" exit=23 lib=lib44 timeout=30 log=stderr
                         one run; a source may have several. Stand-in or device, the library's options, the program's
-                        environment and words, the status, which stand-in. log=stderr: where the report goes of itself
+                        environment and words, the status, which fake. log=stderr: where the report goes of itself
     EXPECT: TEXT        a line of the report that holds TEXT, after the line of the EXPECT before it. {{...}} is a
                         regular expression, @name@ the number of the source line that bears the mark "@name"
     EXPECT-ALSO: TEXT   as EXPECT, but starting over at the top
@@ -22,7 +22,7 @@ A line for each scenario; exit status 1 if one differs. A scenario's comments (/
 They belong to the RUN before them; before the first RUN, to all. "{{fake}}" or "{{device}}" after the colon: only there.
 Every heading of the report (ERROR, WARNING, NOTE, TOLD) has to be expected: anything else fails the scenario.
 With --sanitizer everything was built with it (scripts/test-sanitizers). Its runtime is loaded before the library, and a
-report of it that blames the library fails the scenario; what it says of the program or the stand-in does not, for some
+report of it that blames the library fails the scenario; what it says of the program or the fake libibverbs does not, for some
 scenarios are about such faults. A line "SANITIZER: WHY" in a source: only such reports are looked at there, because with a
 sanitizer in the process the program cannot do what it expects.
 Normalised: "==PID==ERROR: rdmacheck: RULE: ..." reads "ERROR RULE: ...", "==PID==rdmacheck: ..." reads "TOLD ...".
@@ -44,7 +44,7 @@ except ImportError:  # the guest's or a bare machine's Python may lack it; tests
     jsonschema = None
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# Where a program or the stand-in is at fault on purpose, the runtime reports it and goes on.
+# Where a program or the fake libibverbs is at fault on purpose, the runtime reports it and goes on.
 SANITIZERS = {
     "address": ("libasan.so", "ASAN_OPTIONS", "detect_leaks=0:handle_segv=0:handle_abort=0:allocator_may_return_null=1"
                                            ":stack_trace_format='    #%n %f %S %M'"),
@@ -301,7 +301,7 @@ def run_one(run, source, marks, args):
         env["RDMACHECK_OPTIONS"] = full.rstrip(":")
         status, out, err, pid = start(run, program, env, folder)
         report = log.read_text("utf-8", "replace") if log.exists() else ""
-        # What is told although the report goes to a file, and with log=stderr everything.
+        # What is reported although the report goes to a file, and with log=stderr everything.
         if run.log == "stderr" or "rdmacheck" in err:
             report = err + report
         if run.log == "stdout":

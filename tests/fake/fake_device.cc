@@ -86,7 +86,7 @@ void FillOps(ibv_context* context) {
 }
 
 // A chosen sz gets a page of its own after one that must not be touched: whoever patches a slot that this context does
-// not have dies at once, with or without a sanitizer. Such a mapping stays for ever.
+// not have dies at once, with or without a sanitizer. Such a mapping stays forever.
 void* AllocateContext(size_t size, size_t* mapped) {
   *mapped = 0;
   if (g_knobs.sz == 0) return malloc(size);

@@ -1,4 +1,4 @@
-// The direct verbs of the stand-in: pairs of their own, generic objects made another way, and what direct rules do
+// The direct verbs of the fake libibverbs: pairs of their own, generic objects made another way, and what direct rules do
 // through libibverbs on the way.
 #include <infiniband/efadv.h>
 #include <infiniband/mlx4dv.h>

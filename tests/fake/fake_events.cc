@@ -168,7 +168,7 @@ FAKE_EXPORT ibv_comp_channel* ibv_create_comp_channel(ibv_context* context) {
   return &channel->pub;
 }
 
-// Pure user space in the real library: neither a driver's laxness nor a lost device changes what it answers.
+// Pure user space in the real library: neither a driver's laxness nor a lost device changes what it returns.
 FAKE_EXPORT int ibv_destroy_comp_channel(ibv_comp_channel* pub) {
   Call call(Verb::ibv_destroy_comp_channel);
   FakeChannel* channel = reinterpret_cast<FakeChannel*>(pub);

@@ -1,4 +1,4 @@
-// What the files of the stand-in share: a Call (knobs and counters), the life of an object, the context behind
+// What the files of the fake libibverbs share: a Call (knobs and counters), the life of an object, the context behind
 // ibv_context. The direct-verbs stand-ins use it too, through node FAKE_1.0.
 #pragma once
 
@@ -385,7 +385,7 @@ FAKE_OBJ(ibv_comp_cntr, FakeCompCntr)
 
 inline bool IsPd(const ibv_pd* pd) { return Is(Obj(pd), Kind::pd) || Is(Obj(pd), Kind::parent_domain); }
 
-// Sets errno to EINVAL, what the kernel answers for a handle it does not know.
+// Sets errno to EINVAL, what the kernel returns for a handle it does not know.
 inline std::nullptr_t Unknown() {
   errno = EINVAL;
   return nullptr;

@@ -154,7 +154,7 @@ const char* const kVariables[] = {"FAKE_LAX",          "FAKE_KEEP",    "FAKE_OLD
 
 __attribute__((constructor)) void ReadEnvironment() {
   for (const char* name : kVariables) SetKnob(name, getenv(name));
-  if (Truth(getenv("FAKE_VERBOSE"))) fprintf(stderr, "fake: stand-in libibverbs (no device)\n");
+  if (Truth(getenv("FAKE_VERBOSE"))) fprintf(stderr, "fake: fake libibverbs (no device)\n");
 }
 
 void Sleep(unsigned milliseconds) {

@@ -1,4 +1,4 @@
-// Events, lost devices and the knobs of the stand-in.
+// Events, lost devices and the knobs of the fake libibverbs.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <unistd.h>

@@ -339,7 +339,7 @@ FAKE_EXPORT int ibv_attach_mcast(ibv_qp* qp, const union ibv_gid* gid, uint16_t 
 
 FAKE_EXPORT int ibv_detach_mcast(ibv_qp* qp, const union ibv_gid* gid, uint16_t lid) {
   Call call(Verb::ibv_detach_mcast);
-  // After a loss the kernel answers EIO here, and the library forgives it as it does for a destroy.
+  // After a loss the kernel returns EIO here, and the library forgives it as it does for a destroy.
   if (const int error = call.Error(qp->context)) {
     return error == EIO && verbs_allow_disassociate_destroy ? 0 : error;
   }

@@ -204,7 +204,7 @@ FAKE_EXPORT int ibv_resolve_eth_l2_from_gid(ibv_context* /*context*/, ibv_ah_att
   return call.Fails() ? -1 : EOPNOTSUPP;
 }
 
-// librdmacm converts the kernel's structs with these; the stand-in has no kernel to convert for.
+// librdmacm converts the kernel's structs with these; the fake libibverbs has no kernel to convert for.
 FAKE_EXPORT void ibv_copy_ah_attr_from_kern(ibv_ah_attr* dst, const void* /*src*/) { *dst = {}; }
 FAKE_EXPORT void ibv_copy_qp_attr_from_kern(ibv_qp_attr* dst, const void* /*src*/) { *dst = {}; }
 FAKE_EXPORT void ibv_copy_path_rec_from_kern(void* /*dst*/, const void* /*src*/) {}

@@ -1,4 +1,4 @@
-// Each create and destroy of libibverbs on the stand-in, and what refuses to go while what lives.
+// Each create and destroy of libibverbs on the fake libibverbs, and what refuses to go while what lives.
 #include "fake_selftest.h"
 
 #include <fcntl.h>

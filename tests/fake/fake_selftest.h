@@ -1,4 +1,4 @@
-// What every test of the stand-in starts from: a context, and the promise that nothing is left behind.
+// What every test of the fake libibverbs starts from: a context, and the promise that nothing is left behind.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,11 +1,11 @@
-// The stand-in libibverbs.so.1 as a test sees it: knobs, events on demand and counters.
+// The fake libibverbs.so.1 as a test sees it: knobs, events on demand and counters.
 //
 // Any program runs on it, unchanged, with LD_LIBRARY_PATH naming a directory below tests/fake/ of the build tree:
 //   lib/    IBVERBS_1.0 to 1.18 as in rdma-core 65, with libmlx5, libmlx4, libefa and libhns beside it
 //   lib44/  to 1.14 as in rdma-core 44 to 58, with libmlx5 to MLX5_1.24; lib56/ is the same
 //   lib62/  to 1.16 as in rdma-core 62
 // A destroy or an ack of a dead handle that gets here aborts with "fake: destroy of a dead handle reached libibverbs"
-// (certain with FAKE_KEEP=1, else as long as the memory was not used again); any other use of one answers EINVAL.
+// (certain with FAKE_KEEP=1, else as long as the memory was not used again); any other use of one returns EINVAL.
 //
 // To use the functions below, link with the target fake_ibverbs, or define FAKE_WEAK and run on either library: then
 // every fake_* is null on the real one. A name of a verb is its public C name ("ibv_alloc_mw" too, although programs
@@ -14,16 +14,16 @@
 //
 // The environment arms the same knobs in a program that knows nothing of this file:
 //   FAKE_FAIL="ibv_create_qp=ENOMEM:2,ibv_destroy_qp@3=EBUSY,ibv_alloc_pd=stale"
-//               verb[@nth call][=errno][:how many times, * for ever]; "stale" returns NULL and leaves errno alone
+//               verb[@nth call][=errno][:how many times, * forever]; "stale" returns NULL and leaves errno alone
 //   FAKE_DELAY="ibv_destroy_cq=50,..."   milliseconds at the start of each call
 //   FAKE_DEVICES=n      0 to 8, default 1: fake0, fake1, ...
 //   FAKE_SZ=n           verbs_context::sz. What lies before is an unmapped page. Default 648, or 696 in lib/
 //   FAKE_NULL_SLOTS=a,b fields of verbs_context and ibv_context_ops that are left null
 //   FAKE_LAX=1          a destroy succeeds although children live (a driver that keeps no counts)
 //   FAKE_KEEP=1         dead objects stay readable and no address is handed out twice
-//   FAKE_OLD_KERNEL=1   after fake_device_fatal() every destroy answers EIO, as kernels before 4.19 did
+//   FAKE_OLD_KERNEL=1   after fake_device_fatal() every destroy returns EIO, as kernels before 4.19 did
 //   FAKE_COPY_ON_FORK=1 the kernel copies DMA pages at fork: ibv_is_fork_initialized() says IBV_FORK_UNNEEDED
-//   FAKE_VERBOSE=1      says at load time that this is the stand-in
+//   FAKE_VERBOSE=1      says at load time that this is the fake libibverbs
 // RDMAV_ALLOW_DISASSOC_DESTROY and MLX4_DEVICE_FATAL_CLEANUP are read at the first ibv_get_device_list(), as the real
 // library does.
 //

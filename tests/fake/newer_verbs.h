@@ -1,5 +1,5 @@
 // Verbs younger than the libibverbs-dev that compiles us (rdma-core 44): declared here, with the public layouts, so
-// that the stand-in can define them and tests can call them. The build looks what the installed header already has.
+// that the fake libibverbs can define them and tests can call them. The build looks what the installed header already has.
 #pragma once
 
 #include <infiniband/verbs.h>

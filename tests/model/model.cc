@@ -39,7 +39,7 @@ bool Model::MayDestroy(int i) {
 }
 
 void Model::Refused(int i) {
-  // A multicast group is the more specific reason, and is told at every try; a busy object is told once.
+  // A multicast group is the more specific reason, and is reported at every try; a busy object is reported once.
   for (int child : LiveChildren(i)) {
     if (at(child).kind != "mcast") continue;
     ++findings_["mcast-attached " + at(i).kind + " error"];

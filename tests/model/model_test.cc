@@ -1,4 +1,4 @@
-// Random sequences on the stand-in libibverbs, legal and not, against the model: what it forbids must be reported, and
+// Random sequences on the fake libibverbs, legal and not, against the model: what it forbids must be reported, and
 // what it allows must not. Each sequence runs in a child of its own under the preload; a failing one shrinks and is
 // printed as C.
 //
@@ -88,7 +88,7 @@ int Runner::Pick(const char* kind, uint32_t which, bool any, int context) {
     const Object& object = model_.at(i);
     if (object.kind != kind || (context >= 0 && object.context != context)) continue;
     if (object.state == Object::kClosed || (object.state == Object::kDead && (!any || model_.Reborn(i)))) continue;
-    // Made from what is on a closed context: the stand-in would read the context.
+    // Made from what is on a closed context: the fake libibverbs would read the context.
     if (object.context >= 0 && object.kind != "context" && model_.at(object.context).state != Object::kLive) continue;
     all.push_back(i);
   }
@@ -179,7 +179,7 @@ void Runner::Destroy(int i) {
   const int error = CallDestroy(object.kind, const_cast<void*>(object.handle), i, &verb);
   Line("%s(%s);  // %s", verb.c_str(), Name(i).c_str(), error == 0 ? "0" : strerrorname_np(error));
   if (!may) {
-    if (error != EINVAL && object.kind != "device_list") wrong += verb + " of a dead object answered " + std::to_string(error) + "\n";
+    if (error != EINVAL && object.kind != "device_list") wrong += verb + " of a dead object returned " + std::to_string(error) + "\n";
     return;
   }
   if (object.kind == "context") {
@@ -191,7 +191,7 @@ void Runner::Destroy(int i) {
   } else if (error == EBUSY) {
     model_.Refused(i);
   } else {
-    wrong += verb + " of a living object answered " + std::to_string(error) + "\n";
+    wrong += verb + " of a living object returned " + std::to_string(error) + "\n";
   }
 }
 
@@ -199,7 +199,7 @@ void Runner::Null(const char* verb, const std::function<int()>& call) {
   model_.GivenNull(verb);
   const int error = call();
   Line("%s(NULL);", verb);
-  if (error != EINVAL) wrong += std::string(verb) + " of NULL answered " + std::to_string(error) + "\n";
+  if (error != EINVAL) wrong += std::string(verb) + " of NULL returned " + std::to_string(error) + "\n";
 }
 
 constexpr const char* kKinds[] = {"context", "pd",   "mr",   "mw", "comp_channel",  "cq",   "srq",      "qp",         "ah",
@@ -440,7 +440,7 @@ void Runner::Do(const Op& op) {
         if (object.kind != kind || (object.state != Object::kLive) != bad || model_.Reborn(i)) continue;
         // What is inline reads the object and its context before anybody can stop it.
         if (bad && IsInline(kind) && (!setting_.keep || model_.at(object.context).state != Object::kLive)) continue;
-        // The stand-in's own contexts go for good.
+        // The fake libibverbs' own contexts go for good.
         if (bad && object.kind == "mcast" && !setting_.keep) continue;
         all.push_back(i);
       }

@@ -1,5 +1,5 @@
 // Handles that were never seen being made: adopted without a finding, and their destroys as well (B38, T9); only that
-// the context's inline verbs are not watched is told, once.
+// the context's inline verbs are not watched is reported, once.
 // RUN: on=fake options="strict=1" exit=0
 // EXPECT: TOLD a context was opened where rdmacheck does not look
 // LINK: nothing

@@ -1,5 +1,5 @@
 // The event channel is destroyed while an id, with a QP, still uses it (B11). The QP went to the program through librdmacm: it is the
-// id that is told.
+// id that is reported.
 // RUN: on=device args="leak" exit=23
 // EXPECT: ERROR cm-id-leak: rdma_destroy_event_channel while 1 id still uses it
 // EXPECT: 1 cm_id #

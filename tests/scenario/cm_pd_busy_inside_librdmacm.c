@@ -1,5 +1,5 @@
 // An MR is left on the id's PD: librdmacm's ibv_dealloc_pd is refused and librdmacm ignores that (V5). Nobody else can
-// see it, so it is told although the call is a library's.
+// see it, so it is reported although the call is a library's.
 // RUN: on=device args="left" exit=23
 // EXPECT: NOTE busy-destroy: ibv_dealloc_pd of pd #{{.*}} returned EBUSY: 1 mr still uses it
 // EXPECT: child mr #

@@ -1,4 +1,4 @@
-// QPs and SRQs made through an id by each of librdmacm's calls, and lists of devices: left, they are told under the id
+// QPs and SRQs made through an id by each of librdmacm's calls, and lists of devices: left, they are reported under the id
 // or of themselves; released, they are quiet.
 // RUN: on=device args="qp_ex left" exit=23
 // EXPECT: ERROR cm-qp-left: rdma_destroy_id of cm_id #{{\d+}} while its qp #

@@ -1,4 +1,4 @@
-// An error event of an id is not acked and its taker is gone: rdma_destroy_id would wait for ever (B46, B48).
+// An error event of an id is not acked and its taker is gone: rdma_destroy_id would wait forever (B46, B48).
 // RUN: on=device args="gone" exit=23
 // EXPECT: ERROR cm-unacked-event: rdma_destroy_id of cm_id #{{\d+}} will block forever: 1 event (REJECTED) not acknowledged, and the thread that received it has exited
 // EXPECT: REJECTED came with status

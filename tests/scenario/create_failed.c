@@ -1,4 +1,4 @@
-// A create fails for want of resources: what this process holds is told, once a minute, and it is a note (B10, B90, B91).
+// A create fails for want of resources: what this process holds is reported, once a minute, and it is a note (B10, B90, B91).
 // RUN: on=fake args="full" env="FAKE_FAIL=ibv_create_qp@301=ENOMEM:*" exit=0
 // EXPECT: NOTE create-failed: ibv_create_qp failed with ENOMEM; this process holds 300 qp of 300 created
 // EXPECT: this process holds

@@ -1,4 +1,4 @@
-// One deregistration fails and the buffer is freed all the same: the MR is told with the refusal (B66).
+// One deregistration fails and the buffer is freed all the same: the MR is reported with the refusal (B66).
 // RUN: on=fake env="FAKE_FAIL=ibv_dereg_mr=EFAULT" exit=23
 // EXPECT: ERROR leak-at-close: ibv_close_device(fake0) leaves 2 objects alive: 1 pd, 1 mr
 // EXPECT: 1 mr #

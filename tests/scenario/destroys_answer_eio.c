@@ -1,4 +1,4 @@
-// The real libibverbs, whose kernel answers EIO to every command from a moment on, as one does that has lost the device
+// The real libibverbs, whose kernel returns EIO to every command from a moment on, as one does that has lost the device
 // (B51). This program's own ioctl and write stand before the C library's in libibverbs' eyes.
 //
 // Without the variable a destroy fails and what it has of user memory stays: told once for the device, with how often.

@@ -1,8 +1,8 @@
-// forward_double_destroy=1 lets the second destroy through, here into the stand-in, which aborts; the finding is out.
+// forward_double_destroy=1 lets the second destroy through, here into the fake libibverbs, which aborts; the finding is out.
 // RUN: on=fake options="forward_double_destroy=1" exit=SIGABRT
 // EXPECT: ERROR double-destroy: ibv_dealloc_pd of pd #{{\d+}}{{.*}}, which was destroyed earlier
 // EXPECT-NOT: not forwarded
-// SANITIZER: the stand-in reads the object that it has freed
+// SANITIZER: the fake libibverbs reads the object that it has freed
 #include "scenario.h"
 
 int main(void) {

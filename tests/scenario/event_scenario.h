@@ -1,4 +1,4 @@
-// For scenarios about events. A destroy that waits for ever stands in a thread of its own; the main thread ends the
+// For scenarios about events. A destroy that waits forever stands in a thread of its own; the main thread ends the
 // process once it stands there.
 #pragma once
 

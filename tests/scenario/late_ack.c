@@ -1,5 +1,5 @@
 // With RDMAV_ALLOW_DISASSOC_DESTROY a destroy after device loss does not wait for the event that somebody holds: the ack
-// that follows would write into freed memory. It is not forwarded (the stand-in would abort).
+// that follows would write into freed memory. It is not forwarded (the fake libibverbs would abort).
 // RUN: on=fake env="RDMAV_ALLOW_DISASSOC_DESTROY=1 FAKE_OLD_KERNEL=1 FAKE_KEEP=1" args="late" exit=23
 // EXPECT: ERROR late-ack: ibv_ack_cq_events for cq #{{.*}}, which was destroyed after the event was received; call not forwarded
 // EXPECT: acknowledged here

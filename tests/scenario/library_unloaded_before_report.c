@@ -1,4 +1,4 @@
-// A dlopened library takes a device list and a PD, and is unloaded: its module, function and line are told all the same
+// A dlopened library takes a device list and a PD, and is unloaded: its module, function and line are reported all the same
 // (B81, B86).
 // RUN: on=both exit=0
 // EXPECT: WARNING device-list-leak: 1 device list

@@ -1,4 +1,4 @@
-// A QP goes, or is refused, while it is attached to a multicast group: this rule speaks alone, not busy-destroy.
+// A QP goes, or is refused, while it is attached to a multicast group: this rule is reported alone, not busy-destroy.
 // RUN: on=both args="destroy" exit=23
 // EXPECT: ERROR mcast-attached: ibv_destroy_qp of qp #
 // EXPECT: child mcast #

@@ -49,7 +49,7 @@ int main(int argc, char** argv) {
   struct ibv_qp* qp = ibv_create_qp(pd, &init);  // @create
   MUST(qp == NULL);
   signal(SIGSEGV, on_crash);
-  signal(SIGABRT, on_crash);  // the stand-in's word on NULL
+  signal(SIGABRT, on_crash);  // the fake libibverbs' word on NULL
   if (sigsetjmp(after, 1) == 0) {
     struct ibv_qp_attr attr;
     struct ibv_cq* got = NULL;

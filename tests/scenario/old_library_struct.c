@@ -1,5 +1,5 @@
 // A context whose verbs_context is shorter than our header's, or has null pointers: what is not there is not touched, and
-// answers as without us. Before the struct lies a page that must not be touched.
+// returns as without us. Before the struct lies a page that must not be touched.
 // RUN: on=fake env="FAKE_SZ=352" exit=23
 // EXPECT: ERROR leak-at-close: ibv_close_device(fake0) leaves 1 object alive: 1 pd
 // EXPECT-OUT: cq_ex no 95

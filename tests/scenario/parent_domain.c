@@ -1,5 +1,5 @@
 // A parent domain shares its PD's kernel handle and is released by ibv_dealloc_pd; forgotten, both it and the thread
-// domain are told (B17), and while it lives the PD and the TD are busy.
+// domain are reported (B17), and while it lives the PD and the TD are busy.
 // RUN: on=fake args="release" options="strict=1" exit=0
 // EXPECT: NOTE busy-destroy: ibv_dealloc_td of td #{{.*}} returned EBUSY: 1 qp, 1 parent_domain still use it
 //

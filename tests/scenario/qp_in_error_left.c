@@ -1,4 +1,4 @@
-// Teardown put the QP into ERR, waited for an event that never comes, and gave up: its state is told (B13, B09a).
+// Teardown put the QP into ERR, waited for an event that never comes, and gave up: its state is reported (B13, B09a).
 // RUN: on=both exit=23
 // EXPECT: ERROR leak-at-close: ibv_close_device({{\w+}}) leaves 4 objects alive: 1 pd, 1 cq, 1 srq, 1 qp
 // EXPECT: 1 qp #{{\d+}} on {{\w+}}: qpn=0x{{\w+}} state=ERR

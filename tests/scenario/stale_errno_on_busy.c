@@ -1,4 +1,4 @@
-// A destroy answers EBUSY and leaves errno alone: what is told is the result, and errno stays the program's (B63, V8).
+// A destroy returns EBUSY and leaves errno alone: what is reported is the result, and errno stays the program's (B63, V8).
 // RUN: on=both exit=0
 // EXPECT: NOTE busy-destroy: ibv_dealloc_pd of pd #{{.*}} returned EBUSY
 // EXPECT: ibv_dealloc_pd returned EBUSY

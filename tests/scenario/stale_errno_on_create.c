@@ -1,4 +1,4 @@
-// A driver answers NULL and leaves errno alone, as some did before rdma-core 65: errno stays what the program had.
+// A driver returns NULL and leaves errno alone, as some did before rdma-core 65: errno stays what the program had.
 // RUN: on=fake env="FAKE_FAIL=ibv_create_qp=stale" exit=0
 // EXPECT-NOTHING
 // EXPECT-OUT: errno 7

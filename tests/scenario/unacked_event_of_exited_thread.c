@@ -1,4 +1,4 @@
-// A thread took an event, did not ack it and has exited: said before the destroy that would wait for ever (B43, B45).
+// A thread took an event, did not ack it and has exited: said before the destroy that would wait forever (B43, B45).
 // RUN: on=fake args="lose" exit=23
 // EXPECT: ERROR unacked-events: ibv_destroy_cq of cq #{{.*}} will block forever: 1 completion event received, 0 acknowledged, and the thread that received the unacknowledged event has exited
 // EXPECT: received by thread {{\d+}}{{.*}}(exited)

@@ -1,4 +1,4 @@
-// An unknown option and a bad value are told once each, with the nearest name; what remains holds.
+// An unknown option and a bad value are reported once each, with the nearest name; what remains holds.
 // RUN: on=fake options="strikt=1:stack_depth=many:exitcode=9" exit=9
 // EXPECT: TOLD unknown option 'strikt'; did you mean 'strict'?
 // EXPECT: TOLD bad value 'many' of option 'stack_depth'

@@ -97,7 +97,7 @@ bool FromKernel(Account* account, std::string* error) {
     }
   }
   if (i != std::size(kShown)) {
-    *error = "rdma resource show answered only " + std::to_string(i) + " lists";
+    *error = "rdma resource show returned only " + std::to_string(i) + " lists";
     return false;
   }
   Sort(account);

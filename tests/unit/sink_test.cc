@@ -45,7 +45,7 @@ class SinkTest : public testing::Test {
 
   std::string Path(std::string_view name) const { return Cat(folder_, "/", name); }
 
-  // Runs in a forked child whose standard error is the file "err"; answers what that holds afterwards.
+  // Runs in a forked child whose standard error is the file "err"; returns what that holds afterwards.
   std::string StderrOf(const std::function<void()>& body) {
     const pid_t pid = fork();
     if (pid == 0) {

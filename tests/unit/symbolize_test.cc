@@ -300,7 +300,7 @@ TEST(SymbolizerTest, DebuginfodIsNotLoadedIntoTheProgram) {
   unsetenv("DEBUGINFOD_URLS");
 }
 
-// A folder laid out as a server answers, so that nothing leaves the machine. Stands last: the library stays loaded.
+// A folder laid out as a server returns, so that nothing leaves the machine. Stands last: the library stays loaded.
 TEST(SymbolizerTest, DebuginfodIsAskedForWhatIsMissingWhereItIsAllowed) {
   void* library = dlopen("libdebuginfod.so.1", RTLD_LAZY | RTLD_LOCAL);
   if (library == nullptr) GTEST_SKIP() << "libdebuginfod.so.1 is not on this machine";

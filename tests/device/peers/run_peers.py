@@ -87,7 +87,7 @@ FAULTS = {
     # Its client destroys the event channel in which the thread that it started, and never joins, waits for events.
     ("cmtime", "client"): {"busy-destroy", "destroyed-under-waiter"},
     ("cmtime", "server"): {"busy-destroy"},
-    # rping.c and mckey.c: cm_thread (cma_thread) waits in rdma_get_cm_event for ever; main() destroys the channel under it.
+    # rping.c and mckey.c: cm_thread (cma_thread) waits in rdma_get_cm_event forever; main() destroys the channel under it.
     ("rping", "client"): {"destroyed-under-waiter"},
     ("rping", "server"): {"destroyed-under-waiter"},
     ("mckey", "client"): {"destroyed-under-waiter"},

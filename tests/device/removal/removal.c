@@ -14,7 +14,7 @@
 // EXPECT-OUT: all released
 // SAME-OUTPUT
 //
-// What is left at the close is told once, as lost with the device, and never as a leak.
+// What is left at the close is reported once, as lost with the device, and never as a leak.
 // RUN: on=device args="leave" exit=0
 // EXPECT: WARNING alive-after-device-loss: device rxe0 was removed with 5 objects (1 pd, 1 comp_channel, 1 cq, 1 mr, 1 srq) still open
 // EXPECT: 1 object of it was destroyed earlier

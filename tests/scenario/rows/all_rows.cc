@@ -1,11 +1,11 @@
-// Leak and clean twin of every row of verbs.def and direct_verbs.def that makes something, on the stand-in.
+// Leak and passing variant of every row of verbs.def and direct_verbs.def that makes something, on the fake libibverbs.
 //
 //   all_rows list         each such row: its name, the kind it makes, the verb that releases it
 //   all_rows leak VERB    makes one, and all it needs, and closes the context
 //   all_rows clean VERB   releases everything again
 //
 // Which rows there are comes from the tables themselves: one without a recipe here, and a releasing row that no recipe
-// uses, are told with status 99. run_all_rows.py judges the reports.
+// uses, are reported with status 99. run_all_rows.py judges the reports.
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Each row of rdmacm.def has its pair on the soft device: a run of a scenario that is told what it left, and a clean twin
+"""Each row of rdmacm.def has its pair on the soft device: a run of a scenario that reports what it left, and a passing variant
 that is quiet. The pairs are listed here; that a row lacks one, or names what is not there, fails.
 
     check_cm_rows.py [--list]
@@ -12,7 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tests" / "expect"))
 from run_scenario import parse  # noqa: E402
 
-# row: (scenario, the words of the run that is told, those of the quiet one)
+# row: (scenario, the words of the run that is reported, those of the quiet one)
 PAIRS = {
     "rdma_create_event_channel": ("cm_channel_leak", "channel", "clean"),
     "rdma_destroy_event_channel": ("cm_id_leak", "leak", "clean"),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Leak and clean twin of every row of the tables, by all_rows.cc on the stand-in.
+"""Leak and passing variant of every row of the tables, by all_rows.cc on the fake libibverbs.
 
     run_all_rows.py --library FILE --program FILE --fake DIR
 
