@@ -10,32 +10,11 @@
 #include "interpose/checker/guard.h"
 #include "interpose/effects/effect.h"
 #include "interpose/hooks/reentry.h"
+#include "interpose/hooks/refuse.h"
 #include "interpose/hooks/slot_hooks.h"
 #include "interpose/hooks/the_checker.h"
 
 namespace rdmacheck {
-
-// A call that is not forwarded returns `error` in its own way: int verbs the value, pointer verbs NULL and errno, void
-// ones nothing. Verbs that answer -1 and errno (descriptors, events, librdmacm) say so in their effect.
-template <class Effect, class = void>
-struct AnswersMinusOne : std::false_type {};
-template <class Effect>
-struct AnswersMinusOne<Effect, std::enable_if_t<Effect::kMinusOne>> : std::true_type {};
-
-template <class Effect, class R>
-R Refuse(int error) {
-  if constexpr (std::is_void_v<R>) {
-    return;
-  } else if constexpr (std::is_pointer_v<R>) {
-    errno = error;
-    return nullptr;
-  } else if constexpr (AnswersMinusOne<Effect>::value) {
-    errno = error;
-    return -1;
-  } else {
-    return error;
-  }
-}
 
 template <class Effect, class = void>
 struct IsCm : std::false_type {};

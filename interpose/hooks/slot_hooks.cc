@@ -3,6 +3,7 @@
 
 #include "interpose/hooks/context_table.h"
 #include "interpose/hooks/intercept.h"
+#include "interpose/hooks/slot_access.h"
 #include "interpose/hooks/slot_hooks.h"
 
 namespace rdmacheck {
@@ -27,12 +28,6 @@ static_assert(kSlotCount <= kMaxSlots, "raise kMaxSlots");
 #include "interpose/effects/verbs.def"
 #undef SLOT_VERB
 
-const ibv_context* ContextOf(const ibv_context* context) { return context; }
-template <class T>
-const ibv_context* ContextOf(const T* object) {
-  return object->context;
-}
-
 template <class Row, class Slot>
 struct SlotHook;
 template <class Row, class Owner, class R, class... A>
@@ -45,25 +40,8 @@ struct SlotHook<Row, R (*Owner::*)(A...)> {
                                : reinterpret_cast<Fn>(slots->originals[Row::kIndex].load(std::memory_order_acquire));
     return Intercept<Row>(real, __builtin_return_address(0), a...);
   }
-  static Fn& In(ibv_context* context) {
-    if constexpr (std::is_same_v<Owner, ibv_context_ops>) {
-      return context->ops.*Row::kSlot;
-    } else {
-      return verbs_get_ctx(context)->*Row::kSlot;
-    }
-  }
-  // Does this context have the slot at all? New slots are put in front, so an older (shorter) struct ends before it.
-  static bool Has(ibv_context* context) {
-    if constexpr (std::is_same_v<Owner, ibv_context_ops>) {
-      return true;
-    } else {
-      const verbs_context* extended = verbs_get_ctx(context);
-      if (extended == nullptr) return false;
-      const char* const at = reinterpret_cast<const char*>(&(extended->*Row::kSlot));
-      const char* const end = reinterpret_cast<const char*>(extended + 1);
-      return extended->sz >= static_cast<size_t>(end - at);
-    }
-  }
+  static Fn& In(ibv_context* context) { return SlotIn(context, Row::kSlot); }
+  static bool Has(ibv_context* context) { return HasSlot(context, Row::kSlot); }
 };
 
 template <class Row>
@@ -93,15 +71,6 @@ void Detach(ibv_context* context, ContextSlots* slots) {
   __atomic_store_n(&slot, original, __ATOMIC_RELEASE);
 }
 
-// Programs built with libibverbs 1.1.8 reach the flow verbs through two older slots.
-constexpr size_t kPlaceholders = 2;
-void (**PlaceholderOf(verbs_context* extended, size_t i))(void) {
-  return i == 0 ? &extended->ABI_placeholder1 : &extended->ABI_placeholder2;
-}
-bool HasPlaceholder(verbs_context* extended, size_t i) {
-  const char* const end = reinterpret_cast<const char*>(extended + 1);
-  return extended->sz >= static_cast<size_t>(end - reinterpret_cast<const char*>(PlaceholderOf(extended, i)));
-}
 // What is called is what stood in that older slot, not in the newer one.
 template <class Row, size_t kPlaceholder, class R, class A0, class... A>
 R PlaceholderCall(A0 a0, A... a) {
