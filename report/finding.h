@@ -176,6 +176,18 @@ struct TimelineEntry {
   int result = 0;
 };
 
+// What librdmafault.so did to this process: a call that it made to fail, or a device that it took away.
+struct InjectedFault {
+  std::string fault;    // as it was asked for
+  std::string verb;     // the call; of a lost device the one that it was lost after, or empty
+  uint64_t call = 0;    // its number among the calls that the fault is about; 0: none
+  int result = 0;       // the error that it was made to fail with; 0: a device was lost
+  std::string device;   // that was lost
+  double time = 0;      // seconds since the epoch
+  ThreadRef thread;
+  StackId stack = kNoStack;
+};
+
 struct Finding {
   Rule rule{};
   Severity severity = Severity::kNote;
@@ -201,6 +213,8 @@ struct Finding {
   std::vector<std::string> hints;   // what it adds, in words
   std::vector<TimelineEntry> timeline;
   std::string suppressed_by;        // the suppression line that matched; then it is only counted
+  InjectedFault injected;           // that made its call fail, or came before it; empty: none
+  bool injected_here = false;       // it was its call that was made to fail
 };
 
 // One group of live objects: equal kind, device and creating stack.
@@ -303,6 +317,8 @@ struct Report {
   std::vector<AliveGroup> alive;
   std::vector<Destroyed> destroyed;      // the last ones, oldest first
   std::vector<TimelineEntry> timeline;   // the last calls of all contexts, oldest first
+  std::vector<InjectedFault> injected;   // by librdmafault.so, oldest first; at most kMaxInjected
 };
+inline constexpr size_t kMaxInjected = 1000;
 
 }  // namespace rdmacheck

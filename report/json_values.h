@@ -25,6 +25,7 @@ class JsonValues {
   nlohmann::ordered_json Of(const AliveGroup& group);
   nlohmann::ordered_json Of(const std::vector<Destroyed>& destroyed);
   static nlohmann::ordered_json Of(const std::vector<TimelineEntry>& timeline);
+  nlohmann::ordered_json Of(const std::vector<InjectedFault>& injected);
 
   class Writer;
 

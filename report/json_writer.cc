@@ -41,6 +41,7 @@ class JsonValues::Writer {
     document["alive"] = std::move(alive);
     if (!report.destroyed.empty()) document["destroyed"] = LastDestroyed(report.destroyed);
     if (!report.timeline.empty()) document["timeline"] = Timeline(report.timeline);
+    if (!report.injected.empty()) document["injected_faults"] = Injected(report.injected);
     return document;
   }
 
@@ -123,6 +124,19 @@ class JsonValues::Writer {
     }
     if (!finding.hints.empty()) json["hints"] = finding.hints;
     if (!finding.timeline.empty()) json["timeline"] = Timeline(finding.timeline);
+    if (!finding.injected.fault.empty()) json["injected_fault"] = OneInjected(finding.injected);
+    if (finding.injected_here) json["injected_here"] = true;
+    return json;
+  }
+
+  Json OneInjected(const InjectedFault& one) {
+    return {{"fault", one.fault},         {"verb", TextOrNull(one.verb)}, {"call", one.call},
+            {"result", one.result},       {"device", TextOrNull(one.device)}, {"time", Time(one.time)},
+            {"thread", Thread(one.thread)}, {"stack", Stack(one.stack)}};
+  }
+  Json Injected(const std::vector<InjectedFault>& injected) {
+    Json json = Json::array();
+    for (const InjectedFault& one : injected) json.push_back(OneInjected(one));
     return json;
   }
 
@@ -223,6 +237,7 @@ Json JsonValues::Of(const Finding& finding) { return writer_->OneFinding(finding
 Json JsonValues::Of(const AliveGroup& group) { return writer_->Alive(group); }
 Json JsonValues::Of(const std::vector<Destroyed>& destroyed) { return writer_->LastDestroyed(destroyed); }
 Json JsonValues::Of(const std::vector<TimelineEntry>& timeline) { return Writer::Timeline(timeline); }
+Json JsonValues::Of(const std::vector<InjectedFault>& injected) { return writer_->Injected(injected); }
 
 std::string JsonOf(const Report& report, FrameSource& frames) {
   const Json document = JsonValues::Writer(frames).Document(report);

@@ -105,6 +105,15 @@ class TextWriter {
   void LeakBlock(const Finding& finding);
   void RelatedObjects(const Finding& finding);
   void Groups(const Finding& finding);
+  // So that nobody takes it for the device's own.
+  void Injected(const Finding& finding) {
+    const InjectedFault& injected = finding.injected;
+    if (injected.fault.empty()) return;
+    Line(Cat(finding.injected_here ? "" : "after ", "injected fault: ", injected.fault, " (",
+             injected.device.empty() ? Cat(injected.verb, " failed with ", ErrnoName(injected.result))
+                                     : Cat(injected.device, " lost"),
+             ")"));
+  }
   void Hints(const Finding& finding) {
     for (const std::string& hint : finding.hints) Line(hint);
   }
@@ -198,6 +207,7 @@ void TextWriter::Leaks(const std::vector<const Finding*>& findings, std::string_
     if (more) Append(&sentence, " (in all: ", TextOf(alive), ")");
   }
   Header(severity, first.rule, sentence);
+  Injected(first);
 
   std::vector<const Finding*> shown = findings;
   std::vector<const Finding*> rest;
@@ -356,6 +366,7 @@ void TextWriter::Event(const Finding& finding, std::string_view header) {
   std::string sentence(header.empty() ? finding.message : header);
   if (finding.count > 1) Append(&sentence, " (", finding.count, " times)");
   Header(finding.severity, finding.rule, sentence);
+  Injected(finding);
   if (finding.has_object) {
     ObjectRef object = finding.object;
     // What the finding says itself needs no second line.

@@ -8,7 +8,9 @@
 namespace rdmacheck {
 
 Call::Call(Checker& checker, const char* verb, Kind creates, void* caller)
-    : verb_(verb), creates_(creates), caller_(caller), checker_(checker), self_(ThisThread()) {}
+    : verb_(verb), creates_(creates), caller_(caller), checker_(checker), self_(ThisThread()) {
+  if (self_ != nullptr) self_->injected = 0;
+}
 
 StackDepot::Node* Call::Stack() {
   if (taken_) return stack_;

@@ -5,6 +5,7 @@
 #include "interpose/base/stack_bounds.h"
 #include "interpose/checker/checker.h"
 #include "interpose/checker/guard.h"
+#include "interpose/checker/injected.h"
 #include "interpose/checker/snapshots.h"
 #include "interpose/options/run_mark.h"
 #include "interpose/stacks/unwind.h"
@@ -37,6 +38,7 @@ void ForkInChild() {
   if (checker == nullptr) return;
   Guarded(*checker, [&] {
     checker->ForkChild();
+    InjectedForkChild();
   });
   SnapshotsForkChild();
   RunMarkForked();

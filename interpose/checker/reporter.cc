@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "interpose/base/clock.h"
+#include "interpose/checker/injected.h"
 #include "interpose/options/run_mark.h"
 #include "report/errno_name.h"
 #include "report/json_writer.h"
@@ -334,6 +335,7 @@ void Reporter::SayGroup(std::vector<Finding> group, const std::string& header) {
     std::vector<Known*> shown;
     for (size_t i = 0; i < group.size(); ++i) {
       Finding& finding = group[i];
+      NameInjected(&finding);
       Suppress(&finding, frames.get());
       const bool speaks = finding.suppressed_by.empty();
       error |= speaks && finding.severity == Severity::kError;
@@ -447,6 +449,7 @@ void Reporter::SayRefusal(Finding finding, uint64_t serial, const Refusal& refus
     QuietScope quiet;
     ReportFrames frames(depot_, modules_, options_.symbolize);
     MutexLock lock(&mutex_);
+    NameInjected(&finding);
     Suppress(&finding, frames.get());
     Refusal all = refusal;
     all.times = 1;
@@ -534,6 +537,7 @@ void Reporter::Harden(Finding finding, uint64_t serial) {
     const Pending pending = it->second;
     pending_.erase(it);
     const uint64_t key = RefusalKey(finding, pending.refusal.unexplained == 0);
+    NameInjected(&finding);
     Suppress(&finding, frames.get());
     error = finding.suppressed_by.empty();
     Finding kept = finding;
@@ -573,6 +577,7 @@ void Reporter::SayOnce(Finding finding, uint64_t subject) {
     MutexLock lock(&mutex_);
     if (subjects_.find(subject) != subjects_.end()) return;
     subjects_[subject] = key;
+    NameInjected(&finding);
     Suppress(&finding, frames.get());
     error = finding.severity == Severity::kError && finding.suppressed_by.empty();
     bool fresh = false;
@@ -724,6 +729,7 @@ void Reporter::BuildLocked(Report* report) {
   report->process.host = sink_.values().host;
   report->process.rank = sink_.values().rank;
   report->process.started = Start().epoch;
+  report->injected = InjectedFaults();
   report->summary.errors = counts_.Of(Severity::kError);
   report->summary.warnings = counts_.Of(Severity::kWarning);
   report->summary.notes = counts_.Of(Severity::kNote);

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "interpose/libraries/fault_library.h"
 #include "interpose/hooks/plt_rows.h"
 
 namespace rdmacheck {
@@ -59,6 +60,7 @@ void* rdmacheck_redirect(void* handle, const char* name, const char* version, vo
     if (served == nullptr) dlerror();
     if (served != real) return real;
   }
+  real = rdmacheck::FaultHookFor(name, row->version, real);
   void* known = nullptr;
   if (!row->real->in_library.compare_exchange_strong(known, real) && known != real) {
     if (rdmacheck::Checker* const checker = rdmacheck::TheChecker()) {

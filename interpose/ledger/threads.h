@@ -33,6 +33,7 @@ struct alignas(64) ThreadRecord {
   class StackMemo* memo = nullptr;    // stacks it takes often; stays with the record
   uint32_t disabled = 0;              // rdmacheck_disable() depth
   Returned returned = Returned::kNot; // of the call in progress
+  uint32_t injected = 0;              // 1 + the index of the injected fault that its call under way fails by
   std::atomic<uint64_t> calls{0};     // watched calls; of all threads that had this record. Only the thread writes it
 };
 

@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include "interpose/libraries/fault_library.h"
 #include "interpose/libraries/loader_name.h"
 
 namespace rdmacheck {
@@ -75,6 +76,7 @@ void* FindReal(Library library, const char* name, const char* version) {
   const DlvsymFunction dlvsym_real = RealDlvsym();
   if (dlvsym_real == nullptr) return nullptr;
   void* real = dlvsym_real(RTLD_NEXT, name, version);
+  if (real != nullptr && FaultLibraryLacks(name, version)) return nullptr;
   if (real == nullptr) {
     if (void* handle = HandleOfLoaded(library)) real = dlvsym_real(handle, name, version);
   }

@@ -38,6 +38,7 @@ std::string RenderJson(const ReportSet& set, const FormOptions&) {
            {"ended_by", process.ended_by.empty() ? Json() : Json(process.ended_by)}};
     if (!process.destroyed.empty()) one["destroyed"] = values.Of(process.destroyed);
     if (!process.timeline.empty()) one["timeline"] = JsonValues::Of(process.timeline);
+    if (!process.injected.empty()) one["injected_faults"] = values.Of(process.injected);
   }
   Json& findings = document["findings"] = Json::array();
   for (const SetFinding& one : set.findings) {

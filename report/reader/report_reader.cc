@@ -92,6 +92,8 @@ class DocumentReader {
   void OneSummary(Summary* out);
   void Growths(std::vector<Growth>* out);
   void Processes();
+  void Injected(std::vector<InjectedFault>* out);
+  void OneInjected(InjectedFault* out);
   void Findings();
   void OneFinding(SetFinding* out);
   void Rules(Rule* out);
@@ -159,6 +161,8 @@ bool DocumentReader::Read() {
               LastDestroyed(&first.destroyed);
             } else if (key == "timeline") {
               Timeline(&first.timeline);
+            } else if (key == "injected_faults") {
+              Injected(&first.injected);
             } else {
               in_.Skip();
             }
@@ -275,9 +279,29 @@ void DocumentReader::Processes() {
       if (key == "file") return Text(&one.file);
       if (key == "destroyed") return LastDestroyed(&one.destroyed);
       if (key == "timeline") return Timeline(&one.timeline);
+      if (key == "injected_faults") return Injected(&one.injected);
       in_.Skip();
     });
   });
+}
+
+void DocumentReader::Injected(std::vector<InjectedFault>* out) {
+  in_.Array([&] { OneInjected(&out->emplace_back()); });
+}
+
+void DocumentReader::OneInjected(InjectedFault* out) {
+  Members("an injected fault", {"fault", "verb", "call", "result", "device", "time", "thread", "stack"},
+          [&](const std::string& key) {
+            if (key == "fault") return Text(&out->fault);
+            if (key == "verb") return TextOrNull(&out->verb);
+            if (key == "call") return in_.Uint(&out->call);
+            if (key == "result") return Integer(&out->result);
+            if (key == "device") return TextOrNull(&out->device);
+            if (key == "time") return in_.Double(&out->time);
+            if (key == "thread") return Thread(&out->thread);
+            if (key == "stack") return Stack(&out->stack);
+            in_.Skip();
+          });
 }
 
 void DocumentReader::Rules(Rule* out) {
@@ -351,6 +375,8 @@ void DocumentReader::OneFinding(SetFinding* out) {
             if (key == "related_not_listed") return NotListed(&finding.unlisted);
             if (key == "groups") return Groups(&finding.groups);
             if (key == "hints") return Texts(&finding.hints);
+            if (key == "injected_fault") return OneInjected(&finding.injected);
+            if (key == "injected_here") return in_.Bool(&finding.injected_here);
             if (key == "timeline") return Timeline(&finding.timeline);
             if (key == "processes") return Indexes(&out->processes);
             in_.Skip();
@@ -638,6 +664,7 @@ void SetBuilder::AddSet(ReportSet&& other) {
   const uint32_t shift = static_cast<uint32_t>(set_.processes.size());
   for (SetProcess& process : other.processes) {
     for (Growth& growth : process.summary.growth) renumber(&growth.stack);
+    for (InjectedFault& one : process.injected) renumber(&one.stack);
     AddProcess(std::move(process));
   }
   for (SetFinding& one : other.findings) ForEachStack(&one.finding, renumber);

@@ -52,6 +52,7 @@ void ForEachStack(Finding* finding, F f) {
     f(&group.stack);
     f(&group.oldest.created);
   }
+  f(&finding->injected.stack);
 }
 
 }  // namespace rdmacheck

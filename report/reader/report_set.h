@@ -62,6 +62,7 @@ struct SetProcess {
   // Kept for the first kMaxPictured processes only: nobody looks at the lifetimes of ten thousand.
   std::vector<Destroyed> destroyed;
   std::vector<TimelineEntry> timeline;
+  std::vector<InjectedFault> injected;
 };
 inline constexpr size_t kMaxPictured = 64;
 
