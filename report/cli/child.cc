@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <initializer_list>
@@ -113,6 +114,77 @@ ChildEnd RunChild(const std::vector<std::string>& command,
   }
   child_pid = 0;
   return end;
+}
+
+namespace {
+
+volatile sig_atomic_t asked_to_end = 0;
+void AskToEnd(int) { asked_to_end = 1; }
+
+double Now() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+// In the child: its own group, so that all of it can be ended; nothing of the terminal's.
+void BecomeUnwatched(const std::string& output) {
+  setpgid(0, 0);
+  const int in = open("/dev/null", O_RDONLY);
+  const int out = open(output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  if (in >= 0) dup2(in, STDIN_FILENO);
+  if (out >= 0) {
+    dup2(out, STDOUT_FILENO);
+    dup2(out, STDERR_FILENO);
+  }
+  for (const int fd : {in, out}) {
+    if (fd > STDERR_FILENO) close(fd);
+  }
+}
+
+}  // namespace
+
+BoundedEnd RunBounded(const std::vector<std::string>& command,
+                      const std::vector<std::pair<std::string, std::string>>& environment, const std::string& output,
+                      double seconds) {
+  BoundedEnd bounded;
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) signal(number, &AskToEnd);
+  std::vector<char*> arguments;
+  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  const double begin = Now();
+  bounded.end.pid = fork();
+  if (bounded.end.pid == 0) {
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) signal(number, SIG_DFL);
+    BecomeUnwatched(output);
+    for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
+    execvp(arguments[0], arguments.data());
+    _exit(errno == ENOENT || errno == ENOTDIR ? kNotFound : kCannotExecute);
+  }
+  if (bounded.end.pid < 0) {
+    bounded.end.start_error = errno;
+    return bounded;
+  }
+  setpgid(bounded.end.pid, bounded.end.pid);
+  double kill_at = 0;
+  for (;;) {
+    const pid_t got = waitpid(bounded.end.pid, &bounded.end.status, WNOHANG);
+    if (got != 0 && !(got < 0 && errno == EINTR)) break;
+    const double now = Now();
+    if (asked_to_end != 0) bounded.interrupted = true;
+    if (kill_at == 0 && (bounded.interrupted || now - begin >= seconds)) {
+      bounded.timed_out = !bounded.interrupted;
+      kill(-bounded.end.pid, SIGTERM);
+      kill_at = now + 1;
+    } else if (kill_at != 0 && now >= kill_at) {
+      kill(-bounded.end.pid, SIGKILL);
+    }
+    const timespec moment{0, 5'000'000};
+    nanosleep(&moment, nullptr);
+  }
+  bounded.seconds = Now() - begin;
+  kill(-bounded.end.pid, SIGKILL);
+  return bounded;
 }
 
 }  // namespace rdmacheck

@@ -24,4 +24,16 @@ struct ChildEnd {
 ChildEnd RunChild(const std::vector<std::string>& command,
                   const std::vector<std::pair<std::string, std::string>>& environment);
 
+// A run that nobody watches: its output goes to a file, its input is empty, and it ends with all of its process group after
+// `seconds` at the latest (SIGTERM, then SIGKILL). What of the group still runs when the program has ended is killed too.
+struct BoundedEnd {
+  ChildEnd end;
+  bool timed_out = false;
+  bool interrupted = false;  // this command was asked to end by SIGINT, SIGTERM or SIGHUP; the program was killed
+  double seconds = 0;        // how long it took
+};
+BoundedEnd RunBounded(const std::vector<std::string>& command,
+                      const std::vector<std::pair<std::string, std::string>>& environment, const std::string& output,
+                      double seconds);
+
 }  // namespace rdmacheck

@@ -10,6 +10,7 @@
 #include "report/cli/output.h"
 #include "report/cli/run.h"
 #include "report/cli/status.h"
+#include "report/cli/sweep.h"
 #include "report/cli/terminal.h"
 #include "report/forms/form.h"
 
@@ -80,6 +81,7 @@ class CommandLine {
     call->add_option("--option", run_.options, "an option of the library, as name=value; may be repeated")
         ->type_name("NAME=VALUE")
         ->allow_extra_args(false);
+    AddFaults(call);
     call->add_option("COMMAND", run_.command, "the program and its arguments, after --")->required();
     call->positionals_at_end();
     call->footer(
@@ -90,8 +92,28 @@ class CommandLine {
       for (auto it = run_.outputs.begin(); it != run_.outputs.end();) {
         it = it->second.empty() ? run_.outputs.erase(it) : std::next(it);
       }
-      status_ = Run(run_);
+      status_ = sweeps_ ? Sweep(run_, sweep_) : Run(run_);
     });
+  }
+
+  void AddFaults(CLI::App* call) {
+    call->add_option("--fault", run_.faults,
+                     "make a verb fail or wait, or take the device away: VERB:nth=3:errno=ENOMEM, delay=VERB:before:50ms, "
+                     "disassociate=after:5s; may be repeated")
+        ->type_name("FAULT")
+        ->allow_extra_args(false);
+    CLI::Option* sweep = call->add_flag("--sweep", sweeps_, "run once for each call of a verb, with that call made to fail");
+    const auto of_sweep = [&](CLI::Option* option) { option->needs(sweep); };
+    of_sweep(call->add_option("--sweep-limit", sweep_.most_runs, "at most so many runs")->capture_default_str()->check(CLI::Range(1, 100000)));
+    of_sweep(call->add_option("--sweep-timeout", sweep_.seconds,
+                              "seconds after which a run hangs; else ten times what the program takes, at least ten")
+                 ->check(CLI::PositiveNumber));
+    of_sweep(call->add_option("--sweep-calls", sweep_.verbs, "only verbs that match, such as ibv_create_*; may be repeated")
+                 ->type_name("PATTERN")
+                 ->allow_extra_args(false));
+    of_sweep(call->add_option("--sweep-program", sweep_.program, "only calls of processes with such a name")->type_name("PATTERN"));
+    of_sweep(call->add_option("--sweep-log", sweep_.log, "a file for the results; a sweep that was interrupted goes on with it")
+                 ->type_name("FILE"));
   }
 
   void AddForms() {
@@ -171,6 +193,8 @@ class CommandLine {
   CLI::App app_;
   int status_ = kBadUsage;
   RunOptions run_;
+  SweepOptions sweep_;
+  bool sweeps_ = false;
   ShowOptions show_;
   std::vector<std::string> files_;
   std::string out_, old_, new_, id_;

@@ -201,10 +201,11 @@ Program LookAt(const std::vector<std::string>& command) {
   return program;
 }
 
-std::string FindLibrary(std::string* places) {
-  constexpr char kName[] = "librdmacheck.so";
+namespace {
+
+std::string FindInstalled(const char* name, const char* variable, std::string* places) {
   std::vector<std::string> candidates;
-  const char* wanted = getenv("RDMACHECK_LIBRARY");
+  const char* wanted = getenv(variable);
   if (wanted != nullptr && wanted[0] != '\0') {
     candidates.push_back(wanted);
   } else {
@@ -213,8 +214,8 @@ std::string FindLibrary(std::string* places) {
     if (n > 0 && n < static_cast<ssize_t>(sizeof(self))) {
       const std::string path(self, static_cast<size_t>(n));
       const std::string folder = path.substr(0, path.rfind('/'));
-      candidates = {Cat(folder, "/", kName), Cat(folder, "/../lib/", kName), Cat(folder, "/../lib64/", kName),
-                    Cat(folder, "/../lib/x86_64-linux-gnu/", kName), Cat(folder, "/../lib/aarch64-linux-gnu/", kName)};
+      candidates = {Cat(folder, "/", name), Cat(folder, "/../lib/", name), Cat(folder, "/../lib64/", name),
+                    Cat(folder, "/../lib/x86_64-linux-gnu/", name), Cat(folder, "/../lib/aarch64-linux-gnu/", name)};
     }
   }
   for (const std::string& candidate : candidates) {
@@ -226,6 +227,13 @@ std::string FindLibrary(std::string* places) {
     if (access(path.c_str(), R_OK) == 0) return path;
   }
   return {};
+}
+
+}  // namespace
+
+std::string FindLibrary(std::string* places) { return FindInstalled("librdmacheck.so", "RDMACHECK_LIBRARY", places); }
+std::string FindFaultLibrary(std::string* places) {
+  return FindInstalled("librdmafault.so", "RDMACHECK_FAULT_LIBRARY", places);
 }
 
 std::string JoinPreload(const std::string& present, const std::string& library) {

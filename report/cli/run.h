@@ -16,6 +16,7 @@ struct RunOptions {
   std::vector<std::string> suppressions;
   std::string baseline, write_baseline;
   std::vector<std::string> options;  // k=v
+  std::vector<std::string> faults;   // docs/faults.md
   std::vector<std::string> command;
 };
 

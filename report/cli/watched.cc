@@ -1,0 +1,265 @@
+#include "report/cli/watched.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "interpose/fault/spec.h"
+#include "interpose/options/options.h"
+#include "interpose/options/run_mark.h"
+#include "report/cat.h"
+#include "report/cli/output.h"
+#include "report/cli/terminal.h"
+#include "report/errno_name.h"
+#include "report/modules.h"
+#include "report/reader/report_reader.h"
+#include "report/suppressions.h"
+
+namespace rdmacheck {
+namespace {
+
+std::string VariableOf(const char* name) {
+  const char* value = getenv(name);
+  return value == nullptr ? std::string() : value;
+}
+
+std::string Absolute(const std::string& path) {
+  char* real = realpath(path.c_str(), nullptr);
+  if (real == nullptr) return path;
+  std::string absolute = real;
+  free(real);
+  return absolute;
+}
+
+}  // namespace
+
+Folder::Folder() {
+  std::string base = VariableOf("TMPDIR");
+  if (base.empty() || base[0] != '/' || base.find_first_of(": ") != std::string::npos) base = "/tmp";
+  for (const std::string& each : {base, std::string("/tmp"), std::string("/dev/shm")}) {
+    std::string name = each + "/rdmacheck-run-XXXXXX";
+    if (mkdtemp(name.data()) != nullptr) {
+      path_ = name;
+      return;
+    }
+    if (error_ == 0) error_ = errno;
+  }
+}
+
+Folder::~Folder() {
+  if (path_.empty() || kept_) return;
+  for (const std::string& name : Files()) unlink(Cat(path_, "/", name).c_str());
+  rmdir(path_.c_str());
+}
+
+std::vector<std::string> Folder::Files() const {
+  std::vector<std::string> names;
+  DIR* folder = opendir(path_.c_str());
+  if (folder == nullptr) return names;
+  while (const dirent* entry = readdir(folder)) {
+    if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) names.emplace_back(entry->d_name);
+  }
+  closedir(folder);
+  return names;
+}
+
+// The user's own come first; of equal ones the last holds.
+bool MakeOptions(const RunOptions& run, const Folder& folder, LibraryOptions* out) {
+  const std::string present = VariableOf("RDMACHECK_OPTIONS");
+  // With a baseline it is this command that knows what is new, so the processes keep their own statuses.
+  if (!run.baseline.empty()) out->text = "exitcode=0";
+  const auto add = [out](const std::string& piece) { Append(&out->text, out->text.empty() ? "" : ":", piece); };
+  if (!present.empty()) add(present);
+  if (run.strict) add("strict=1");
+  for (const std::string& option : run.options) {
+    const size_t equals = option.find('=');
+    if (equals == std::string::npos) {
+      Say(Cat("--option ", option, ": write it as name=value"));
+      return false;
+    }
+    const std::string one = QuotedOption(option.substr(0, equals), option.substr(equals + 1));
+    const ParseResult alone = ParseOptions(one.c_str());
+    if (!alone.complaints.empty()) {
+      Say(Cat("--option ", option, ": ", alone.complaints.front()));
+      return false;
+    }
+    add(one);
+  }
+  ParseResult parsed = ParseOptions(out->text.c_str());
+  std::vector<std::string> files = run.suppressions;
+  if (!files.empty() && !parsed.options.suppressions.empty()) files.insert(files.begin(), parsed.options.suppressions);
+  std::string all;
+  for (const std::string& file : files) {
+    std::string text, error;
+    if (!ReadWholeFile(file, &text, &error)) {
+      Say(error);
+      return false;
+    }
+    std::vector<std::string> complaints;
+    Suppressions::Parse(text, file, &complaints);
+    for (const std::string& complaint : complaints) Say(complaint);
+    if (!complaints.empty()) return false;
+    Append(&all, text, "\n");
+  }
+  if (files.size() == 1) {
+    add(QuotedOption("suppressions", Absolute(files.front())));
+  } else if (files.size() > 1) {
+    const std::string joined = folder.path() + "/suppressions";
+    if (!WriteOutput(joined, all)) return false;
+    add(QuotedOption("suppressions", joined));
+  }
+  parsed = ParseOptions(out->text.c_str());
+  out->exitcode = parsed.options.exitcode;
+  return true;
+}
+
+namespace {
+
+// The path as LD_PRELOAD can hold it, which cannot quote. Empty: it was said why not.
+std::string PreloadName(const std::string& library, const Folder& folder) {
+  if (library.find_first_of(": ") == std::string::npos) return library;
+  const std::string link = Cat(folder.path(), "/", LastPart(library));
+  if (symlink(library.c_str(), link.c_str()) == 0) return link;
+  Say(Cat("cannot make ", link, ": ", ErrnoText(errno)));
+  return {};
+}
+
+// All that is to go wrong, as RDMACHECK_FAULTS has it. False: a part of it makes no sense, and it was said which.
+bool MakeFaults(const RunOptions& run, std::string* out) {
+  for (const std::string& text : run.faults) {
+    const fault::Spec spec = fault::ParseSpec(text.c_str());
+    for (const fault::Complaint& complaint : spec.complaints) {
+      Say(fault::InWords(Cat("--fault ", text), complaint));
+    }
+    if (!spec.complaints.empty()) return false;
+    if (spec.faults.empty()) {
+      Say("--fault: nothing is said; write VERB:nth=3, delay=VERB:before:50ms or disassociate=after:5s");
+      return false;
+    }
+    Append(out, out->empty() ? "" : " ", text);
+  }
+  return true;
+}
+
+}  // namespace
+
+bool MakeVariables(const RunOptions& run, const Folder& folder, const Program& program, const std::string& options,
+                   Variables* out) {
+  std::string places;
+  std::string library = FindLibrary(&places);
+  if (library.empty()) {
+    Say(Cat("cannot find librdmacheck.so (looked for ", places, "); set RDMACHECK_LIBRARY to its path"));
+    return false;
+  }
+  library = PreloadName(library, folder);
+  if (library.empty()) return false;
+  const std::string preload = VariableOf("LD_PRELOAD");
+  std::string behind = preload;
+  std::string faults = VariableOf("RDMACHECK_FAULTS");
+  if (!MakeFaults(run, &faults)) return false;
+  if (!faults.empty()) {
+    places.clear();
+    std::string fault_library = FindFaultLibrary(&places);
+    if (fault_library.empty()) {
+      Say(Cat("cannot find librdmafault.so (looked for ", places, "); set RDMACHECK_FAULT_LIBRARY to its path"));
+      return false;
+    }
+    fault_library = PreloadName(fault_library, folder);
+    if (fault_library.empty()) return false;
+    behind = JoinPreload(preload, fault_library);
+    out->emplace_back("RDMACHECK_FAULTS", faults);
+  }
+  // The checker sees what the fault library makes of a call, as the program does: it stands before it.
+  out->emplace_back("LD_PRELOAD", JoinPreload(behind, library));
+  out->emplace_back(kRunVariable, folder.path());
+  if (run.no_children) out->emplace_back(kRunAloneVariable, preload);
+  if (!options.empty()) out->emplace_back("RDMACHECK_OPTIONS", options);
+  // AddressSanitizer refuses to start behind another library; it does not need to be the first one for our sake.
+  const std::string asan = VariableOf("ASAN_OPTIONS");
+  if (program.wants_sanitizer_first && asan.find("verify_asan_link_order") == std::string::npos) {
+    out->emplace_back("ASAN_OPTIONS", Cat(asan, asan.empty() ? "" : ":", "verify_asan_link_order=0"));
+  }
+  return true;
+}
+
+namespace {
+
+std::string HowItEnded(const Image& image, const ChildEnd& child, const Folder& folder, bool last_of_child) {
+  if (image.ended) return {};
+  if (image.replaced) return "exec";
+  if (image.pid == child.pid && last_of_child) {
+    return WIFSIGNALED(child.status) ? child.InWords() : std::string("_exit");
+  }
+  return StillRuns(image, folder.path()) ? "still running" : "a signal or _exit";
+}
+
+}  // namespace
+
+void Collect(const Folder& folder, const ChildEnd& child, Outcome* out) {
+  out->images = ReadMarks(folder.path());
+  const std::vector<std::string> files = folder.Files();
+  SetBuilder builder;
+  size_t last_of_child = out->images.size();
+  for (size_t i = 0; i < out->images.size(); ++i) {
+    if (out->images[i].pid == child.pid) last_of_child = i;
+  }
+  std::vector<std::string> ends;
+  std::vector<std::string> names;
+  std::vector<SetProcess> silent;
+  std::vector<pid_t> pids;
+  for (size_t i = 0; i < out->images.size(); ++i) {
+    Image& image = out->images[i];
+    const std::string name = Cat(image.pid, "-", image.loaded, ".json");
+    const bool has_report = std::find(files.begin(), files.end(), name) != files.end();
+    if (std::find(pids.begin(), pids.end(), image.pid) == pids.end()) pids.push_back(image.pid);
+    image.called_verbs |= has_report;
+    if (!image.called_verbs) continue;
+    const std::string end = HowItEnded(image, child, folder, i == last_of_child);
+    out->running += end == "still running";
+    if (has_report) {
+      std::string error;
+      SetBuilder one;
+      if (!one.AddFile(Cat(folder.path(), "/", name), &error)) {
+        Say(error);
+        out->readable = false;
+        continue;
+      }
+      ReportSet read = one.Take();
+      for (SetProcess& process : read.processes) {
+        process.file = name;
+        process.ended_by = end;
+      }
+      builder.AddSet(std::move(read));
+    } else {
+      SetProcess process;
+      process.process.pid = image.pid;
+      process.process.exe = image.program;
+      process.ended_by = end;
+      silent.push_back(std::move(process));
+    }
+  }
+  out->set = builder.Take();
+  for (SetProcess& process : silent) out->set.processes.push_back(std::move(process));
+  for (SetProcess& process : out->set.processes) {
+    if (process.process.pid == child.pid && process.ended_by == "_exit") {
+      process.process.exit_status = WEXITSTATUS(child.status);
+    }
+    out->calls += process.summary.calls;
+    for (const KindCount& kind : process.summary.kinds) {
+      if (kind.kind == "context") out->contexts += kind.created;
+    }
+  }
+  out->processes = pids.size();
+  for (const pid_t pid : pids) {
+    out->with_verbs += std::any_of(out->images.begin(), out->images.end(),
+                                   [pid](const Image& image) { return image.pid == pid && image.called_verbs; });
+  }
+}
+
+}  // namespace rdmacheck
