@@ -143,7 +143,7 @@ void Checker::TellOnce(const Statement& statement) {
 
 int Checker::AddCheckpoint() {
   MutexLock lock(&mutex_);
-  checkpoints_.push_back(ledger_.last_serial());
+  checkpoints_.push_back(ledger_.Mark());
   return static_cast<int>(checkpoints_.size());
 }
 

@@ -41,7 +41,7 @@ void SayCreateFailed(Call& call, Kind kind, int error) {
   }
   uint64_t created = 0;
   checker.depot().ForEach([&](const StackDepot::Node& node) {
-    if (node.kind == kind) created += node.created.load(std::memory_order_relaxed);
+    if (node.kind == kind) created += node.created.Sum();
   });
   Finding finding = FindingOf(Rule::kCreateFailed, call, Is<Sentence::kCreateFailed>(of_kind, NameOf(kind), created));
   finding.has_result = true;
@@ -183,7 +183,6 @@ bool BeginCreate(Call& call, const Arguments& arguments, Pins* pins) {
 void EndCreate(Call& call, Kind kind, uintptr_t handle, const Numbers& numbers, Origin origin, int error, Pins* pins) {
   Checker& checker = call.checker();
   Ledger& ledger = checker.ledger();
-  ledger.ExpectCreate();
   if (handle == 0) {
     NoteFailedCreate(call, kind, error);
     for (Slot parent : *pins) {
@@ -198,7 +197,7 @@ void EndCreate(Call& call, Kind kind, uintptr_t handle, const Numbers& numbers, 
   }
   StackDepot::Node* stack = call.StackFor(kind);
   if (stack != nullptr) {
-    stack->created.fetch_add(1, std::memory_order_relaxed);
+    stack->created.Add();
   } else {
     checker.depot().CountUnplaced(kind);
   }

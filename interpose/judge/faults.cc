@@ -154,7 +154,7 @@ bool IsStillDead(Checker& checker, const DeadRecord& dead) {
     DeadRecord later;
     if (FamilyOf(static_cast<Kind>(kind)) != FamilyOf(dead.object.kind) &&
         checker.ledger().FindDead(static_cast<Kind>(kind), dead.object.handle, &later) &&
-        later.object.serial > dead.object.serial) {
+        later.order > dead.order) {
       return true;
     }
   }

@@ -179,7 +179,7 @@ std::vector<std::vector<Record>> GroupByStack(const std::vector<Record>& records
   std::vector<std::vector<Record>> sorted;
   for (auto& [key, group] : groups) sorted.push_back(std::move(group));
   std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
-    return a.size() != b.size() ? a.size() > b.size() : a[0].serial < b[0].serial;
+    return a.size() != b.size() ? a.size() > b.size() : a[0].OlderThan(b[0]);
   });
   return sorted;
 }
@@ -227,7 +227,7 @@ std::vector<Destroyed> LastDestroyed(Checker& checker) {
              dead.end());
   std::stable_sort(dead.begin(), dead.end(), [](const DeadRecord& a, const DeadRecord& b) {
     return a.destroyed_when != b.destroyed_when ? a.destroyed_when < b.destroyed_when
-                                                : a.object.serial < b.object.serial;
+                                                : a.object.OlderThan(b.object);
   });
   if (dead.size() > kMaxDestroyedInReport) dead.erase(dead.begin(), dead.end() - kMaxDestroyedInReport);
   std::vector<Destroyed> destroyed;
@@ -262,7 +262,7 @@ void FillReport(Checker& checker, Report* report) {
     ++alive_by_stack[record.stack];
   }
   checker.depot().ForEach([&](const StackDepot::Node& node) {
-    const uint64_t created = node.created.load(std::memory_order_relaxed);
+    const uint64_t created = node.created.Sum();
     const bool counts = node.owner == Module::Owner::kProgram || node.for_program.load(std::memory_order_relaxed);
     if (created != 0 && counts) kinds[node.kind].created += created;
   });
@@ -279,7 +279,7 @@ void FillReport(Checker& checker, Report* report) {
     if (node == nullptr) continue;
     const uint64_t of_kind = kinds[node->kind].alive;
     if (number <= 1000 && !(of_kind >= 100 && number * 10 >= of_kind * 9)) continue;
-    const uint64_t created = node->created.load(std::memory_order_relaxed);
+    const uint64_t created = node->created.Sum();
     report->summary.growth.push_back({NameOf(node->kind), stack, created, created - number, number});
   }
   std::map<std::pair<uint32_t, std::string>, AliveGroup> groups;

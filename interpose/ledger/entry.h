@@ -12,7 +12,9 @@ namespace rdmacheck {
 
 // Names an entry for as long as it is pinned: low bits the shard, the rest an index. 0 is none.
 using Slot = uint32_t;
-using Serial = uint32_t;  // counts objects from 1; never used again
+// Counts objects from 1, and is never used again: it tells the objects apart that one slot had. Threads that make many take
+// several at once, so that those of two threads say nothing of which was first; Record::born does.
+using Serial = uint32_t;
 
 enum class Life : uint8_t {
   kFree,
@@ -47,18 +49,20 @@ struct Numbers {
 };
 
 struct alignas(64) Entry {
-  uintptr_t handle = 0;
+  std::atomic<uintptr_t> handle{0};
   Numbers numbers;
-  Serial serial = 0;
+  std::atomic<Serial> serial{0};
   uint32_t stack = 0;
   uint32_t born = 0;              // hundredths of a second since the checker started
   int32_t thread = 0;             // kernel thread id of the creator
   Slot parents[2] = {0, 0};       // further ones in Shard::more_parents
-  std::atomic<uint32_t> children{0};  // entries (and creates under way) that name this one as parent
+  // How many entries (and creates under way) name this one as parent, or which of the ledger's stripes count them; with
+  // two flags (ledger.h).
+  std::atomic<uint32_t> children{0};
   Kind kind = Kind::kNone;
   std::atomic<Life> life{Life::kFree};
   Origin origin = Origin::kCreated;
-  uint8_t flags = 0;
+  std::atomic<uint8_t> flags{0};
 };
 static_assert(sizeof(Entry) == 64, "one cache line an object: a million QPs must not cost a gigabyte");
 
@@ -99,6 +103,8 @@ struct Record {
   Failure failure;
 
   bool Has(EntryFlag flag) const { return (flags & flag) != 0; }
+  // Made before that one, as far as the clock can tell.
+  bool OlderThan(const Record& other) const { return born != other.born ? born < other.born : serial < other.serial; }
 };
 
 // One verbs event taken and who took it; kept while it is unacked.
@@ -123,6 +129,7 @@ struct DeadRecord {
   uint32_t destroyed_when = 0;
   int32_t destroyed_thread = 0;
   const char* destroyed_verb = nullptr;
+  uint64_t order = 0;   // of the deaths at one address: the later the greater
   EventCount events;    // as they stood at the destroy
 };
 

@@ -9,42 +9,26 @@
 
 namespace rdmacheck {
 
-size_t Ledger::DeadRing::BucketOf(const Key& key) {
-  return static_cast<size_t>(Hash(key.handle + static_cast<uintptr_t>(key.family)) >> 16) % 64;
-}
+thread_local Ledger::PerThread Ledger::per_thread_ __attribute__((tls_model("initial-exec")));
 
-uint8_t Ledger::DeadRing::Find(const Key& key) const {
-  uint8_t at = heads_[BucketOf(key)];
-  while (at != 0) {
-    const Item& item = items_[at - 1u];
-    if (item.handle == key.handle && FamilyOf(item.kind) == key.family) break;
-    at = item.next;
+const Ledger::DeadRing::Item* Ledger::DeadRing::Find(const Key& key) const {
+  for (uint64_t n = deaths_; n > 0 && n + kSize > deaths_; --n) {
+    const uint32_t at = (n - 1) % kSize;
+    if (room_->handles[at] == key.handle && FamilyOf(room_->items[at].kind) == key.family) return &room_->items[at];
   }
-  return at;
-}
-
-void Ledger::DeadRing::Unlink(uint8_t at) {
-  const Item& item = items_[at - 1u];
-  uint8_t* link = &heads_[BucketOf(Key{FamilyOf(item.kind), item.handle})];
-  while (*link != 0 && *link != at) link = &items_[*link - 1u].next;
-  if (*link == at) *link = item.next;
+  return nullptr;
 }
 
 void Ledger::DeadRing::Add(const Entry& entry, const char* verb, uint32_t stack, uint32_t when, int32_t thread, Slot slot,
-                           std::unique_ptr<Extra> extra) {
-  if (items_ == nullptr) items_.reset(new (std::nothrow) Item[kSize]);
-  if (items_ == nullptr) return;
-  const Key key{FamilyOf(entry.kind), entry.handle};
-  Item& item = items_[next_];
-  const uint8_t at = static_cast<uint8_t>(next_ + 1);
-  if (item.handle != 0) Unlink(at);  // a no-op for one that a later death of its handle has unlinked
-  if (const uint8_t before = Find(key); before != 0) Unlink(before);
-  next_ = static_cast<uint8_t>((next_ + 1) % kSize);
-
-  item.handle = entry.handle;
+                           uint32_t children, std::unique_ptr<Extra> extra) {
+  if (__builtin_expect(room_ == nullptr, false)) room_.reset(new (std::nothrow) Room);
+  if (room_ == nullptr) return;
+  const uint32_t at = deaths_++ % kSize;
+  Item& item = room_->items[at];
+  room_->handles[at] = entry.handle.load(std::memory_order_relaxed);
   item.numbers = entry.numbers;
   item.verb = verb;
-  item.serial = entry.serial;
+  item.serial = entry.serial.load(std::memory_order_relaxed);
   item.stack = entry.stack;
   item.born = entry.born;
   item.destroyed_stack = stack;
@@ -54,21 +38,20 @@ void Ledger::DeadRing::Add(const Entry& entry, const char* verb, uint32_t stack,
   item.slot = slot;
   item.parents[0] = entry.parents[0];
   item.parents[1] = entry.parents[1];
-  item.children = entry.children.load(std::memory_order_relaxed);
+  item.children = children;
+  item.was_parent = (entry.children.load(std::memory_order_relaxed) & kEverParent) != 0;
   item.kind = entry.kind;
   item.origin = entry.origin;
-  item.flags = entry.flags;
+  item.flags = entry.flags.load(std::memory_order_relaxed);
   item.extra = std::move(extra);
-  uint8_t& head = heads_[BucketOf(key)];
-  item.next = head;
-  head = at;
 }
 
-DeadRecord Ledger::DeadRing::RecordOf(const Item& item) const {
+DeadRecord Ledger::DeadRing::RecordOf(uint32_t at) const {
+  const Item& item = room_->items[at];
   DeadRecord dead;
   Record& record = dead.object;
   record.slot = item.slot;
-  record.handle = item.handle;
+  record.handle = room_->handles[at];
   record.numbers = item.numbers;
   record.serial = item.serial;
   record.stack = item.stack;
@@ -78,8 +61,8 @@ DeadRecord Ledger::DeadRing::RecordOf(const Item& item) const {
   record.origin = item.origin;
   record.flags = item.flags;
   record.life = Life::kDying;
-  record.children = item.children & ~kEverParent;
-  record.was_parent = (item.children & kEverParent) != 0;
+  record.children = item.children;
+  record.was_parent = item.was_parent;
   for (Slot parent : item.parents) {
     if (parent != 0) record.parents.push_back(parent);
   }
@@ -92,20 +75,19 @@ DeadRecord Ledger::DeadRing::RecordOf(const Item& item) const {
   dead.destroyed_when = item.destroyed_when;
   dead.destroyed_thread = item.destroyed_thread;
   dead.destroyed_verb = item.verb;
+  dead.order = deaths_ - (deaths_ - 1 - at) % kSize;
   return dead;
 }
 
 bool Ledger::DeadRing::Get(const Key& key, DeadRecord* out) const {
-  const uint8_t at = Find(key);
-  if (at == 0) return false;
-  *out = RecordOf(items_[at - 1u]);
+  const Item* const item = Find(key);
+  if (item == nullptr) return false;
+  *out = RecordOf(static_cast<uint32_t>(item - room_->items));
   return true;
 }
 
 void Ledger::DeadRing::AppendAll(std::vector<DeadRecord>* all) const {
-  for (size_t i = 0; items_ != nullptr && i < kSize; ++i) {
-    if (items_[i].handle != 0) all->push_back(RecordOf(items_[i]));
-  }
+  for (uint32_t at = 0; at < std::min<uint64_t>(deaths_, kSize); ++at) all->push_back(RecordOf(at));
 }
 
 // Handles are heap addresses: the low bits are equal and the high ones nearly so.
@@ -114,33 +96,17 @@ uint64_t Ledger::Hash(uintptr_t handle) {
   return h ^ (h >> 32);
 }
 
-size_t Ledger::SlotHash::operator()(const Key& key) const {
-  return static_cast<size_t>(Hash(key.handle + (static_cast<uintptr_t>(key.family) << 56)) >> 5);
-}
-size_t Ledger::SlotHash::operator()(uint32_t index) const {
-  const Entry& entry = shard->At(index);
-  return (*this)(Key{FamilyOf(entry.kind), entry.handle});
-}
-bool Ledger::SlotEq::operator()(uint32_t index, const Key& key) const {
-  const Entry& entry = shard->At(index);
-  return entry.handle == key.handle && FamilyOf(entry.kind) == key.family;
-}
-
-bool Ledger::SlotEq::operator()(uint32_t a, uint32_t b) const {
-  if (a == b) return true;
-  const Entry& entry = shard->At(b);
-  return (*this)(a, Key{FamilyOf(entry.kind), entry.handle});
-}
-
-Ledger::Shard::Shard() : live(0, SlotHash{this}, SlotEq{this}) {}
-
 Ledger::Shard* Ledger::MapShards() {
   void* shards = mmap(nullptr, kShards * sizeof(Shard), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
                       -1, 0);
   return shards == MAP_FAILED ? nullptr : static_cast<Shard*>(shards);
 }
 
-Ledger::Ledger() : shards_(MapShards()) {
+namespace {
+std::atomic<uint32_t> ledgers{0};
+}
+
+Ledger::Ledger() : shards_(MapShards()), number_(ledgers.fetch_add(1) + 1) {
   for (uint32_t s = 0; shards_ != nullptr && s < kShards; ++s) new (&shards_[s]) Shard;
 }
 
@@ -151,6 +117,88 @@ Ledger::~Ledger() {
     shards_[s].~Shard();
   }
   munmap(shards_, kShards * sizeof(Shard));
+  for (std::atomic<Stripes*>& chunk : stripes_) delete[] chunk.load();
+}
+
+void Ledger::StartThread(PerThread* mine) const {
+  *mine = PerThread();
+  mine->ledger = number_;
+}
+
+// A thread that makes few objects takes its serials one by one, so that these are as people would count.
+Serial Ledger::NextSerial() {
+  PerThread& mine = Mine();
+  const uint32_t round = round_.load(std::memory_order_relaxed);
+  if (__builtin_expect(mine.next == mine.end || mine.round != round, false)) {
+    constexpr uint32_t kSingles = 16, kLargest = 6;
+    const uint32_t size = mine.batches < kSingles ? 1 : 1u << std::min(mine.batches - kSingles + 1, kLargest);
+    ++mine.batches;
+    mine.round = round_.load();
+    mine.next = next_serial_.fetch_add(size);
+    mine.end = mine.next + size;
+  }
+  return mine.next++;
+}
+
+// In this order: who took serials that the mark covers has also seen the round before.
+Serial Ledger::Mark() {
+  const Serial mark = next_serial_.load() - 1;
+  round_.fetch_add(1);
+  return mark;
+}
+
+// ---- children
+
+Stripes* Ledger::StripesOf(uint32_t word) const {
+  const uint32_t number = word & kCountMask;
+  return stripes_[number / kStripesInChunk].load(std::memory_order_acquire) + number % kStripesInChunk;
+}
+
+// Two threads have met at an entry's count: from now on each counts in a line of its own. False: memory is out.
+bool Ledger::Spread(Entry& entry, uint32_t* word) {
+  const uint32_t number = next_stripes_.load(std::memory_order_relaxed) < kMaxStripeChunks * kStripesInChunk
+                              ? next_stripes_.fetch_add(1, std::memory_order_relaxed)
+                              : kMaxStripeChunks * kStripesInChunk;
+  if (number >= kMaxStripeChunks * kStripesInChunk) return false;
+  std::atomic<Stripes*>& chunk = stripes_[number / kStripesInChunk];
+  Stripes* have = chunk.load(std::memory_order_acquire);
+  if (have == nullptr) {
+    Stripes* const fresh = new (std::nothrow) Stripes[kStripesInChunk];
+    if (fresh == nullptr) return false;
+    if (!chunk.compare_exchange_strong(have, fresh, std::memory_order_acq_rel)) delete[] fresh;
+  }
+  Stripes* const stripes = StripesOf(number);
+  while ((*word & kStriped) == 0) {
+    stripes->of[0].up.store(*word & kCountMask);
+    if (entry.children.compare_exchange_weak(*word, (*word & kEverParent) | kStriped | number)) return true;
+  }
+  stripes->of[0].up.store(0);  // somebody else did it; these are lost
+  return true;
+}
+
+void Ledger::AddChild(Entry& entry) {
+  uint32_t word = entry.children.load(std::memory_order_relaxed);
+  bool may_spread = true;
+  while ((word & kStriped) == 0) {
+    if (__builtin_expect(entry.children.compare_exchange_strong(word, word + 1), true)) return;
+    if (may_spread && (word & kStriped) == 0) may_spread = Spread(entry, &word);
+    word = entry.children.load();
+  }
+  StripesOf(word)->Mine().up.fetch_add(1);
+}
+
+void Ledger::RemoveChild(Entry& entry) {
+  uint32_t word = entry.children.load(std::memory_order_relaxed);
+  while ((word & kStriped) == 0) {
+    if (__builtin_expect(entry.children.compare_exchange_weak(word, word - 1), true)) return;
+  }
+  StripesOf(word)->Mine().down.fetch_add(1);
+}
+
+uint32_t Ledger::ChildCount(const Entry& entry) const {
+  const uint32_t word = entry.children.load();
+  if (__builtin_expect((word & kStriped) == 0, true)) return word & kCountMask;
+  return static_cast<uint32_t>(StripesOf(word)->Sum());
 }
 
 uint32_t Ledger::Allocate(Shard& shard) {
@@ -172,7 +220,8 @@ uint32_t Ledger::Allocate(Shard& shard) {
 }
 
 void Ledger::NoLongerLive(Shard& shard, uint32_t index) {
-  if (auto it = shard.live.find(index); it != shard.live.end() && *it == index) shard.live.erase(it);
+  uint32_t* const cell = FindLive(shard, KeyOf(shard.At(index)));
+  if (cell != nullptr && HandleIndex::IndexIn(*cell) == index) shard.live.Erase(cell);
 }
 
 Record Ledger::Copy(const Shard& shard, uint32_t index) const {
@@ -189,9 +238,8 @@ Record Ledger::Copy(const Shard& shard, uint32_t index) const {
   record.origin = entry.origin;
   record.flags = entry.flags;
   record.life = entry.life.load(std::memory_order_relaxed);
-  const uint32_t children = entry.children.load(std::memory_order_relaxed);
-  record.children = children & ~kEverParent;
-  record.was_parent = (children & kEverParent) != 0;
+  record.children = ChildCount(entry);
+  record.was_parent = (entry.children.load(std::memory_order_relaxed) & kEverParent) != 0;
   for (Slot parent : entry.parents) {
     if (parent != 0) record.parents.push_back(parent);
   }
@@ -218,7 +266,7 @@ absl::InlinedVector<Slot, 4> Ledger::Release(Shard& shard, uint32_t index) {
   if (!shard.failures.empty()) shard.failures.erase(index);
   if (!shard.events.empty()) shard.events.erase(index);
   entry.life.store(Life::kFree, std::memory_order_relaxed);
-  entry.flags = 0;
+  entry.flags.store(0, std::memory_order_relaxed);
   shard.free.push_back(index);
   return parents;
 }
@@ -227,25 +275,19 @@ void Ledger::UnpinAll(const absl::InlinedVector<Slot, 4>& parents) {
   for (Slot parent : parents) Unpin(parent);
 }
 
+Found Ledger::FoundAt(const Shard& shard, uint32_t index, Standing standing) const {
+  return {standing, SlotOf(IndexOf(shard), index), shard.At(index).flags.load(std::memory_order_relaxed)};
+}
+
 Found Ledger::Look(const Shard& shard, const Key& key) const {
-  Found found;
-  if (auto it = shard.live.find(key); it != shard.live.end()) {
-    found.standing = Standing::kLive;
-    found.slot = SlotOf(IndexOf(shard), *it);
-    found.flags = shard.At(*it).flags;
-    return found;
-  }
+  if (const uint32_t* cell = FindLive(shard, key)) return FoundAt(shard, HandleIndex::IndexIn(*cell), Standing::kLive);
   for (const auto [index, thread] : shard.dying) {
     const Entry& entry = shard.At(index);
-    if (entry.handle == key.handle && FamilyOf(entry.kind) == key.family) {
-      found.standing = Standing::kDying;
-      found.slot = SlotOf(IndexOf(shard), index);
-      found.flags = entry.flags;
-      return found;
+    if (entry.handle.load(std::memory_order_relaxed) == key.handle && FamilyOf(entry.kind) == key.family) {
+      return FoundAt(shard, index, Standing::kDying);
     }
   }
-  if (shard.dead.Has(key)) found.standing = Standing::kDead;
-  return found;
+  return shard.dead.Has(key) ? Found{Standing::kDead, 0, 0} : Found();
 }
 
 Found Ledger::Find(Kind kind, uintptr_t handle) const {
@@ -254,30 +296,55 @@ Found Ledger::Find(Kind kind, uintptr_t handle) const {
   return Look(shard, Key{FamilyOf(kind), handle});
 }
 
+// Where this thread found a handle last is where it looks first. What lies there is the same object if it has the serial; that
+// it lives is asked once its child is counted: a destroy says that the entry is dying before it asks for children, so that
+// one of the two sees the other.
 Found Ledger::Pin(Kind kind, uintptr_t handle) {
+  const Key key{FamilyOf(kind), handle};
+  const uint64_t hash = Hash(key);
+  Recent& recent = Mine().recent[hash >> 62];
+  if (recent.hash == hash && recent.slot != 0) {
+    Entry& entry = EntryAt(recent.slot);
+    auto is_still_it = [&] {
+      return entry.life.load() == Life::kLive && entry.serial.load(std::memory_order_acquire) == recent.serial &&
+             entry.handle.load(std::memory_order_relaxed) == handle;
+    };
+    if (is_still_it()) {
+      AddChild(entry);
+      if (is_still_it()) return {Standing::kLive, recent.slot, entry.flags.load(std::memory_order_relaxed)};
+      Unpin(recent.slot);
+    }
+  }
   Shard& shard = ShardOf(handle);
   MutexLock lock(&shard.mutex);
-  const Found found = Look(shard, Key{FamilyOf(kind), handle});
-  if (found.slot != 0) shard.At(found.slot >> kShardBits).children.fetch_add(1);
+  const Found found = Look(shard, key);
+  if (found.slot != 0) {
+    Entry& entry = shard.At(found.slot >> kShardBits);
+    AddChild(entry);
+    if (found.standing == Standing::kLive) {
+      recent = {hash, found.slot, entry.serial.load(std::memory_order_relaxed)};
+    }
+  }
   return found;
 }
 
 void Ledger::Unpin(Slot slot) {
   Entry& entry = EntryAt(slot);
-  if ((entry.children.fetch_sub(1) & ~kEverParent) != 1 || entry.life.load() != Life::kZombie) return;
+  RemoveChild(entry);
+  if (__builtin_expect(entry.life.load() != Life::kZombie, true)) return;
   absl::InlinedVector<Slot, 4> parents;
   {
     Shard& shard = ShardAt(slot);
     MutexLock lock(&shard.mutex);
     // Another thread may have freed it, or even have pinned a new object in the same slot, since.
-    if (entry.life.load() == Life::kZombie && (entry.children.load() & ~kEverParent) == 0) parents = Release(shard, slot >> kShardBits);
+    if (entry.life.load() == Life::kZombie && ChildCount(entry) == 0) parents = Release(shard, slot >> kShardBits);
   }
   UnpinAll(parents);
 }
 
 Slot Ledger::Create(const Birth& birth) {
   Shard& shard = ShardOf(birth.handle);
-  const Serial serial = next_serial_.fetch_add(1, std::memory_order_relaxed);
+  const Serial serial = NextSerial();
   const uint32_t born = NowStamp();
   absl::InlinedVector<Slot, 4> dropped;
   // While the pins are still ours: once the new entry is known, another thread may destroy it, and its parents.
@@ -300,7 +367,7 @@ Slot Ledger::Create(const Birth& birth) {
 // Whatever may want memory comes before the first change.
 Slot Ledger::Add(Shard& shard, const Birth& birth, Serial serial, uint32_t born, absl::InlinedVector<Slot, 4>* dropped) {
   MutexLock lock(&shard.mutex);
-  shard.live.reserve(shard.live.size() + 1);
+  Reserve(shard);
   absl::InlinedVector<Slot, 4> more;
   if (birth.parents.size() > 2) more.assign(birth.parents.begin() + 2, birth.parents.end());
   const uint32_t index = Allocate(shard);
@@ -314,27 +381,27 @@ Slot Ledger::Add(Shard& shard, const Birth& birth, Serial serial, uint32_t born,
       return 0;
     }
   }
-  entry.handle = birth.handle;
+  entry.handle.store(birth.handle, std::memory_order_relaxed);
   entry.numbers = birth.numbers;
-  entry.serial = serial;
+  entry.serial.store(serial, std::memory_order_relaxed);
   entry.stack = birth.stack;
   entry.born = born;
   entry.thread = birth.thread;
   entry.kind = birth.kind;
   entry.origin = birth.origin;
-  entry.flags = birth.flags;
-  entry.children.store(0, std::memory_order_relaxed);
+  entry.flags.store(birth.flags, std::memory_order_relaxed);
+  // Not stored: a thread that takes the slot for its old object may count here for a moment (Pin).
+  if ((entry.children.load(std::memory_order_relaxed) & kEverParent) != 0) entry.children.fetch_and(~kEverParent);
   for (size_t n = 0; n < 2 && n < birth.parents.size(); ++n) entry.parents[n] = birth.parents[n];
   entry.life.store(Life::kLive, std::memory_order_release);
-  if (const auto [known, fresh] = shard.live.insert(index); !fresh) {
-    const uint32_t old = *known;
-    // Equal to the set, so the place keeps its hash.
-    const_cast<uint32_t&>(*known) = index;
-    if ((shard.At(old).children.load() & ~kEverParent) == 0) {
-      *dropped = Release(shard, old);
-    } else {
-      shard.At(old).life.store(Life::kZombie);
-    }
+  const Key key{FamilyOf(birth.kind), birth.handle};
+  if (uint32_t* known = FindLive(shard, key); known == nullptr) {
+    shard.live.Insert(Hash(key), index);
+  } else {
+    const uint32_t old = HandleIndex::IndexIn(*known);
+    HandleIndex::Replace(known, index);
+    shard.At(old).life.store(Life::kZombie);
+    if (ChildCount(shard.At(old)) == 0) *dropped = Release(shard, old);
   }
   return SlotOf(IndexOf(shard), index);
 }
@@ -343,12 +410,13 @@ Found Ledger::BeginDestroy(Kind kind, uintptr_t handle, int32_t thread) {
   Shard& shard = ShardOf(handle);
   const Key key{FamilyOf(kind), handle};
   MutexLock lock(&shard.mutex);
-  const auto live = shard.live.find(key);
-  if (live == shard.live.end() || (shard.At(*live).flags & kClosed) != 0) return Look(shard, key);
-  const uint32_t index = *live;
-  const Found found{Standing::kLive, SlotOf(IndexOf(shard), index), shard.At(index).flags};
+  uint32_t* const live = FindLive(shard, key);
+  if (live == nullptr) return Look(shard, key);
+  const uint32_t index = HandleIndex::IndexIn(*live);
+  const Found found = FoundAt(shard, index, Standing::kLive);
+  if ((found.flags & kClosed) != 0) return found;
   shard.dying.push_back({index, thread});
-  shard.live.erase(live);
+  shard.live.Erase(live);
   shard.At(index).life.store(Life::kDying);
   return found;
 }
@@ -362,11 +430,13 @@ uint32_t Ledger::EndDestroy(Slot slot, bool destroyed, const char* verb, uint32_
   {
     MutexLock lock(&shard.mutex);
     Entry& entry = shard.At(index);
+    if (!destroyed) Reserve(shard);
     shard.dying.erase(std::find_if(shard.dying.begin(), shard.dying.end(), [index](const Dying& one) { return one.index == index; }));
     if (!destroyed) {
       entry.life.store(Life::kLive);
       // While the destroy was refused nobody can have been given the address; an entry there is a stale one.
-      shard.live.insert(index);
+      const Key key = KeyOf(entry);
+      if (FindLive(shard, key) == nullptr) shard.live.Insert(Hash(key), index);
       return 0;
     }
     std::unique_ptr<DeadRing::Extra> extra;
@@ -381,9 +451,9 @@ uint32_t Ledger::EndDestroy(Slot slot, bool destroyed, const char* verb, uint32_
       if (extra != nullptr && failure != shard.failures.end()) extra->failure = failure->second;
       if (extra != nullptr && events != shard.events.end()) extra->events = events->second;
     }
-    shard.dead.Add(entry, verb, stack, now, thread, slot, std::move(extra));
     entry.life.store(Life::kZombie);
-    children = entry.children.load() & ~kEverParent;
+    children = ChildCount(entry);
+    shard.dead.Add(entry, verb, stack, now, thread, slot, children, std::move(extra));
     if (children == 0) parents = Release(shard, index);
   }
   UnpinAll(parents);
@@ -412,7 +482,7 @@ void Ledger::Forget(Slot slot) {
     if (entry.life.load() != Life::kLive) return;
     NoLongerLive(shard, index);
     entry.life.store(Life::kZombie);
-    if ((entry.children.load() & ~kEverParent) == 0) parents = Release(shard, index);
+    if (ChildCount(entry) == 0) parents = Release(shard, index);
   }
   UnpinAll(parents);
 }
@@ -433,7 +503,7 @@ std::vector<Record> Ledger::All() const {
       if (shard.At(index).life.load(std::memory_order_relaxed) != Life::kFree) all.push_back(Copy(shard, index));
     }
   }
-  std::sort(all.begin(), all.end(), [](const Record& a, const Record& b) { return a.serial < b.serial; });
+  std::sort(all.begin(), all.end(), [](const Record& a, const Record& b) { return a.OlderThan(b); });
   return all;
 }
 
@@ -501,7 +571,7 @@ std::vector<DeadRecord> Ledger::Dead() const {
     shard.dead.AppendAll(&all);
   }
   std::sort(all.begin(), all.end(),
-            [](const DeadRecord& a, const DeadRecord& b) { return a.object.serial < b.object.serial; });
+            [](const DeadRecord& a, const DeadRecord& b) { return a.object.OlderThan(b.object); });
   return all;
 }
 
@@ -509,7 +579,8 @@ void Ledger::SetFlags(Slot slot, uint8_t set, uint8_t clear) {
   Shard& shard = ShardAt(slot);
   MutexLock lock(&shard.mutex);
   Entry& entry = shard.At(slot >> kShardBits);
-  entry.flags = static_cast<uint8_t>((entry.flags & ~clear) | set);
+  const uint8_t before = entry.flags.load(std::memory_order_relaxed);
+  entry.flags.store(static_cast<uint8_t>((before & ~clear) | set), std::memory_order_relaxed);
 }
 
 void Ledger::SetNumbers(Slot slot, const Numbers& numbers) {
@@ -602,7 +673,7 @@ void Ledger::ForkParent() {
 // Entries are changed by single stores, so they are whole; what is derived from them is made anew. The recent dead, failed
 // calls, events and third parents of this shard are forgotten: unknown is not wrong.
 void Ledger::Repair(Shard& shard) {
-  new (&shard.live) decltype(shard.live)(0, SlotHash{&shard}, SlotEq{&shard});
+  new (&shard.live) HandleIndex;
   new (&shard.dying) std::vector<Dying>;
   new (&shard.free) std::vector<uint32_t>;
   new (&shard.more_parents) decltype(shard.more_parents);
@@ -616,7 +687,8 @@ void Ledger::Repair(Shard& shard) {
         shard.free.push_back(index);
         break;
       case Life::kLive:
-        shard.live.insert(index);
+        Reserve(shard);
+        shard.live.Insert(Hash(KeyOf(entry)), index);
         break;
       case Life::kDying:
         shard.dying.push_back({index, 0});
@@ -633,7 +705,7 @@ void Ledger::ForkChild() {
     if (shard.mutex.Renew()) Repair(shard);
     for (uint32_t index = 1; index < shard.used; ++index) {
       Entry& entry = shard.At(index);
-      if (entry.life.load() != Life::kFree) entry.flags |= kInherited;
+      if (entry.life.load() != Life::kFree) entry.flags.fetch_or(kInherited, std::memory_order_relaxed);
     }
   }
 }

@@ -2,7 +2,8 @@
 // verbs, prints nothing and judges nothing.
 //
 // Threads: every function may be called from any thread. State is spread over shards by handle; each shard's mutex is a
-// leaf: nothing is called while it is held and no two are held at once (Fork aside).
+// leaf: nothing is called while it is held and no two are held at once (Fork aside). A parent that a thread used of late is
+// found and pinned without a mutex, and without a cache line that other threads write (Pin).
 //
 // A destroy is two steps, BeginDestroy before the real call and EndDestroy after it: the address may be given out again
 // by another thread before the real call returns, and a refused destroy must leave the object as it was.
@@ -13,10 +14,11 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/types/span.h"
 #include "interpose/ledger/entry.h"
 #include "interpose/base/mutex.h"
+#include "interpose/base/stripes.h"
+#include "interpose/ledger/handle_index.h"
 
 namespace rdmacheck {
 
@@ -47,15 +49,6 @@ class Ledger {
   Found Pin(Kind kind, uintptr_t handle);
   void Unpin(Slot slot);
 
-  // A Create is near: its shared cache line may begin to travel.
-  void ExpectCreate() const {
-#if defined(__x86_64__)
-    asm volatile("prefetchw %0" : : "m"(next_serial_));
-#else
-    __builtin_prefetch(&next_serial_, 1);
-#endif
-  }
-
   // Adds an object. If the address is still known as live (its destroy went past us), the old entry silently goes.
   Slot Create(const Birth& birth);
 
@@ -71,11 +64,11 @@ class Ledger {
   // Forgets a live object without calling it destroyed (its context's close took it along).
   void Forget(Slot slot);
 
-  // Does anything name this pinned (or dying) entry as its parent, or is about to? One atomic read.
-  bool HasChildren(Slot slot) const { return (EntryAt(slot).children.load() & ~kEverParent) != 0; }
+  // Does anything name this pinned (or dying) entry as its parent, or is about to? Takes no mutex.
+  bool HasChildren(Slot slot) const { return ChildCount(EntryAt(slot)) != 0; }
 
   Record Get(Slot slot) const;  // the slot must be pinned, or be read as a snapshot that may be stale
-  std::vector<Record> All() const;                   // every live, dying and zombie entry, in order of serial
+  std::vector<Record> All() const;                   // every live, dying and zombie entry, the oldest first
   std::vector<Record> ChildrenOf(Slot slot) const;   // direct ones that live
   std::vector<Record> Under(Slot context) const;     // everything that lives under it, the entry itself left out
   Slot ContextOf(Slot slot) const;                   // walks up; 0 if it leads to none
@@ -94,7 +87,9 @@ class Ledger {
   void Acked(Slot slot, bool async, uint64_t count, int32_t thread);
   EventCount EventsOf(Slot slot) const;
 
-  Serial last_serial() const { return next_serial_.load(std::memory_order_relaxed) - 1; }
+  bool AnythingMade() const { return next_serial_.load(std::memory_order_relaxed) != 1; }
+  // A serial that all objects made so far are up to, and all that are made from now on beyond.
+  Serial Mark();
 
   // fork(): Prepare takes every mutex, Parent gives them back, Child makes them anew and marks all that lives.
   void ForkPrepare();
@@ -105,31 +100,18 @@ class Ledger {
  private:
   static constexpr uint32_t kShardBits = 7, kShards = 1u << kShardBits;
   static constexpr uint32_t kChunkBits = 8, kChunk = 1u << kChunkBits, kMaxChunks = 4096;
-  // In Entry::children: something was once made from it, and stays said when the children have gone (a context that
-  // nothing was ever made on was only probed).
-  static constexpr uint32_t kEverParent = 1u << 31;
+  static_assert(kMaxChunks << kChunkBits == 1u << HandleIndex::kIndexBits, "an index fits a cell");
+  // In Entry::children. Ever: something was once made from it, and stays said when the children have gone (a context that
+  // nothing was ever made on was only probed). Striped: the rest is the number of its stripes, which stay with the slot.
+  static constexpr uint32_t kEverParent = 1u << 31, kStriped = 1u << 30, kCountMask = kStriped - 1;
+  static constexpr uint32_t kStripesInChunk = 64, kMaxStripeChunks = 1024;
 
   struct Key {
     Kind family;
     uintptr_t handle;
   };
   struct Shard;
-  struct SlotHash {
-    using is_transparent = void;
-    const Shard* shard;
-    size_t operator()(const Key& key) const;
-    size_t operator()(uint32_t index) const;
-  };
-  struct SlotEq {
-    using is_transparent = void;
-    const Shard* shard;
-    bool operator()(uint32_t a, uint32_t b) const;
-    bool operator()(uint32_t index, const Key& key) const;
-    bool operator()(const Key& key, uint32_t index) const { return (*this)(index, key); }
-  };
-
-  // The recent dead of a shard: a ring, and a hash of the latest death of each handle, so that a handle that is not alive
-  // is looked up in a step or two. What few objects have (failures, events, many parents) lies apart.
+  // The recent dead of a shard, a ring. What few objects have (failures, events, many parents) lies apart.
   class DeadRing {
    public:
     struct Extra {
@@ -138,15 +120,14 @@ class Ledger {
       EventCount events;
     };
     void Add(const Entry& entry, const char* verb, uint32_t stack, uint32_t when, int32_t thread, Slot slot,
-             std::unique_ptr<Extra> extra);
-    bool Has(const Key& key) const { return Find(key) != 0; }
+             uint32_t children, std::unique_ptr<Extra> extra);
+    bool Has(const Key& key) const { return Find(key) != nullptr; }
     bool Get(const Key& key, DeadRecord* out) const;
     void AppendAll(std::vector<DeadRecord>* all) const;
 
    private:
-    static constexpr size_t kSize = 32;  // < 256: positions, plus one, are bytes
+    static constexpr uint32_t kSize = 32;
     struct Item {
-      uintptr_t handle = 0;  // 0: none yet
       Numbers numbers;
       const char* verb = nullptr;
       Serial serial = 0;
@@ -154,20 +135,21 @@ class Ledger {
       int32_t thread = 0, destroyed_thread = 0;
       Slot slot = 0, parents[2] = {0, 0};
       uint32_t children = 0;
+      bool was_parent = false;
       Kind kind = Kind::kNone;
       Origin origin = Origin::kCreated;
       uint8_t flags = 0;
-      uint8_t next = 0;  // in the hash
       std::unique_ptr<Extra> extra;
     };
-    static size_t BucketOf(const Key& key);
-    uint8_t Find(const Key& key) const;
-    void Unlink(uint8_t at);
-    DeadRecord RecordOf(const Item& item) const;
+    struct Room {
+      uintptr_t handles[kSize] = {};  // 0: none yet. Apart, to be looked through
+      Item items[kSize];
+    };
+    const Item* Find(const Key& key) const;  // the latest of that handle
+    DeadRecord RecordOf(uint32_t at) const;
 
-    std::unique_ptr<Item[]> items_;  // made at the first death
-    uint8_t next_ = 0;
-    uint8_t heads_[64] = {};         // position + 1 of the first in each bucket
+    std::unique_ptr<Room> room_;  // made at the first death
+    uint64_t deaths_ = 0;
   };
 
   struct Dying {
@@ -177,8 +159,7 @@ class Ledger {
 
   struct alignas(64) Shard {
     mutable Mutex mutex;
-    // Indices of live entries; hashed and compared through the entries, so that an object costs 5 bytes here, not 24.
-    absl::flat_hash_set<uint32_t, SlotHash, SlotEq> live ABSL_GUARDED_BY(mutex);
+    HandleIndex live ABSL_GUARDED_BY(mutex);
     std::vector<Dying> dying ABSL_GUARDED_BY(mutex);
     std::vector<uint32_t> free ABSL_GUARDED_BY(mutex);
     uint32_t used ABSL_GUARDED_BY(mutex) = 1;  // indices handed out; 0 is none
@@ -189,7 +170,6 @@ class Ledger {
     // Read without the mutex by whoever holds a pin.
     std::atomic<Entry*> chunks[kMaxChunks];  // zero by their memory's birth, so that what is not used is not touched
 
-    Shard();
     Entry& At(uint32_t index) const { return chunks[index >> kChunkBits].load(std::memory_order_acquire)[index & (kChunk - 1)]; }
   };
 
@@ -198,7 +178,51 @@ class Ledger {
   Shard& ShardAt(Slot slot) const { return shards_[slot & (kShards - 1)]; }
   Entry& EntryAt(Slot slot) const { return ShardAt(slot).At(slot >> kShardBits); }
   static uint64_t Hash(uintptr_t handle);
+  static uint64_t Hash(const Key& key) { return Hash(key.handle + (static_cast<uintptr_t>(key.family) << 56)); }
+  static Key KeyOf(const Entry& entry) { return {FamilyOf(entry.kind), entry.handle.load(std::memory_order_relaxed)}; }
   uint32_t IndexOf(const Shard& shard) const { return static_cast<uint32_t>(&shard - shards_); }
+
+  // What a thread keeps to itself: serials it may give out, and where the parents lie that it used last.
+  struct Recent {
+    uint64_t hash = 0;  // of its key; no two keys of one handle have the same
+    Slot slot = 0;
+    Serial serial = 0;
+  };
+  struct PerThread {
+    uint32_t ledger = 0;  // whose: ledgers are numbered from 1
+    uint32_t round = 0;
+    Serial next = 0, end = 0;
+    uint32_t batches = 0;
+    static constexpr size_t kRecent = 4;  // it comes out of each thread's stack
+    Recent recent[kRecent];
+  };
+  static thread_local PerThread per_thread_ __attribute__((tls_model("initial-exec")));
+  PerThread& Mine() const {
+    PerThread& mine = per_thread_;
+    if (__builtin_expect(mine.ledger != number_, false)) StartThread(&mine);
+    return mine;
+  }
+  void StartThread(PerThread* mine) const;
+  Serial NextSerial();
+
+  // Children are counted by these three only.
+  void AddChild(Entry& entry);
+  void RemoveChild(Entry& entry);
+  uint32_t ChildCount(const Entry& entry) const;  // never less than there are
+  Stripes* StripesOf(uint32_t word) const;
+  bool Spread(Entry& entry, uint32_t* word);
+
+  // The slot's entry in the shard's index, or null.
+  static uint32_t* FindLive(const Shard& shard, const Key& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard.mutex) {
+    return shard.live.Find(Hash(key), [&](uint32_t index) {
+      const Entry& entry = shard.At(index);
+      return entry.handle.load(std::memory_order_relaxed) == key.handle && FamilyOf(entry.kind) == key.family;
+    });
+  }
+  static void Reserve(Shard& shard) ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard.mutex) {
+    shard.live.Reserve([&](uint32_t index) { return Hash(KeyOf(shard.At(index))); });
+  }
+  Found FoundAt(const Shard& shard, uint32_t index, Standing standing) const;
 
   static Shard* MapShards();
   static void Repair(Shard& shard) ABSL_NO_THREAD_SAFETY_ANALYSIS;
@@ -213,8 +237,12 @@ class Ledger {
   Found Look(const Shard& shard, const Key& key) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard.mutex);
 
   Shard* const shards_;
-  // Written at every create, by all threads: apart from what everybody reads.
+  const uint32_t number_;  // of this ledger, in the process
+  std::atomic<uint32_t> round_{0};  // grows with each Mark: serials that threads hold from before are not given out
+  std::atomic<Stripes*> stripes_[kMaxStripeChunks] = {};
+  // What follows is written now and then: apart from what everybody reads.
   alignas(64) std::atomic<Serial> next_serial_{1};
+  std::atomic<uint32_t> next_stripes_{1};
 };
 
 }  // namespace rdmacheck

@@ -11,6 +11,7 @@
 
 #include "interpose/base/mutex.h"
 #include "interpose/base/proc_files.h"
+#include "interpose/base/stripes.h"
 #include "report/frugal.h"
 #include "report/process_id.h"
 
@@ -18,6 +19,7 @@ namespace rdmacheck {
 namespace {
 
 std::atomic<ThreadRecord*> all_threads{nullptr};
+std::atomic<uint32_t> records{0};
 thread_local ThreadRecord* this_thread __attribute__((tls_model("initial-exec"))) = nullptr;
 pthread_key_t exit_key;
 Mutex exit_mutex;  // the key is made once
@@ -57,12 +59,14 @@ ThreadRecord* ThisThread() {
     record = new (std::nothrow) ThreadRecord;
     if (record == nullptr) return nullptr;
     record->tid.store(tid, std::memory_order_relaxed);
+    record->ordinal = records.fetch_add(1, std::memory_order_relaxed);
     record->next = all_threads.load(std::memory_order_relaxed);
     while (!all_threads.compare_exchange_weak(record->next, record, std::memory_order_acq_rel)) {
     }
   }
   if (have_exit_key.load(std::memory_order_acquire)) pthread_setspecific(exit_key, record);
   this_thread = record;
+  stripe_of_this_thread = record->ordinal % kStripes;
   return record;
 }
 

@@ -35,6 +35,7 @@ struct alignas(64) ThreadRecord {
   Returned returned = Returned::kNot; // of the call in progress
   uint32_t injected = 0;              // 1 + the index of the injected fault that its call under way fails by
   std::atomic<uint64_t> calls{0};     // watched calls; of all threads that had this record. Only the thread writes it
+  uint32_t ordinal = 0;               // of the record: threads that live at one time have different ones
 };
 
 // A consistent copy of another thread's call in progress.

@@ -34,7 +34,7 @@ bool ReportAtExit(Checker& checker, int status) {
     return false;
   }
   // Nor must one that only asked for snapshots and called no verb (the shell or `timeout` in front of a program).
-  if (!reporter.anything() && checker.ledger().last_serial() == 0 && checker.depot().size() == 0) return false;
+  if (!reporter.anything() && !checker.ledger().AnythingMade() && checker.depot().size() == 0) return false;
   const bool change = status == 0 && exitcode != 0 && reporter.errors() > 0;
   if (checker.options().verbosity >= 1 || reporter.sink().has_json() || UnderRun()) {
     for (const Statement& bypass : CallersThatBypass()) checker.Unwatched(bypass);

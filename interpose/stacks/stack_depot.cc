@@ -90,7 +90,7 @@ void StackDepot::ForEach(const std::function<void(const Node&)>& visit) const {
 }
 
 void StackDepot::ForgetCounts() {
-  ForEach([](const Node& node) { const_cast<Node&>(node).created.store(0, std::memory_order_relaxed); });
+  ForEach([](const Node& node) { const_cast<Node&>(node).created.Clear(); });
   for (std::atomic<uint64_t>& count : unplaced_) count.store(0, std::memory_order_relaxed);
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 
+#include "interpose/base/stripes.h"
 #include "interpose/ledger/kind.h"
 #include "interpose/stacks/module_table.h"
 
@@ -27,7 +28,7 @@ class StackDepot {
     // A library's call, but what it creates there is the program's: a QP that rdma_create_qp makes.
     mutable std::atomic<bool> for_program{false};
     // Apart from what every thread reads that takes this stack.
-    alignas(64) std::atomic<uint64_t> created{0};
+    alignas(64) StripedCount created;
   };
 
   explicit StackDepot(ModuleTable* modules) : modules_(modules) {}
