@@ -26,11 +26,11 @@ struct peer {
   char incoming[kMessage];
 };
 
-static void give_up(const char* step) {
+static int complain(const char* step) {
   fprintf(stderr, "leaky_echo: %s: %s\n", step, strerror(errno));
-  exit(2);
+  return -1;
 }
-
+static void give_up(const char* step) { exit(-2 * complain(step)); }
 /* ---- set-up: one function a step */
 
 static struct ibv_context* open_device(const char* wanted) {
@@ -49,19 +49,19 @@ static struct ibv_context* open_device(const char* wanted) {
 
 static struct ibv_pd* allocate_domain(struct ibv_context* context) {
   struct ibv_pd* pd = ibv_alloc_pd(context);
-  if (pd == NULL) give_up("ibv_alloc_pd");
+  if (pd == NULL) complain("ibv_alloc_pd");
   return pd;
 }
 
 static struct ibv_cq* create_completions(struct ibv_context* context) {
   struct ibv_cq* cq = ibv_create_cq(context, 16, NULL, NULL, 0);
-  if (cq == NULL) give_up("ibv_create_cq");
+  if (cq == NULL) complain("ibv_create_cq");
   return cq;
 }
 
 static struct ibv_mr* register_messages(struct ibv_pd* pd, struct peer* peer) {
   struct ibv_mr* mr = ibv_reg_mr(pd, peer->outgoing, 2 * kMessage, IBV_ACCESS_LOCAL_WRITE);
-  if (mr == NULL) give_up("ibv_reg_mr");
+  if (mr == NULL) complain("ibv_reg_mr");
   return mr;
 }
 
@@ -70,24 +70,24 @@ static struct ibv_qp* create_queue_pair(struct ibv_pd* pd, struct ibv_cq* cq) {
       .send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_RC, .sq_sig_all = 1,
       .cap = {.max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1}};
   struct ibv_qp* qp = ibv_create_qp(pd, &attr);
-  if (qp == NULL) give_up("ibv_create_qp");
+  if (qp == NULL) complain("ibv_create_qp");
   return qp;
 }
 
-static void make_peer(struct peer* peer, const char* name, struct ibv_context* context) {
+static int make_peer(struct peer* peer, const char* name, struct ibv_context* context) {
   memset(peer, 0, sizeof *peer);
   peer->name = name;
-  peer->pd = allocate_domain(context);
-  peer->cq = create_completions(context);
-  peer->mr = register_messages(peer->pd, peer);
-  peer->qp = create_queue_pair(peer->pd, peer->cq);
+  if ((peer->pd = allocate_domain(context)) == NULL) return -1;
+  if ((peer->cq = create_completions(context)) == NULL) return -1; /* ... and so on: what is there is forgotten */
+  if ((peer->mr = register_messages(peer->pd, peer)) == NULL) return -1;
+  return (peer->qp = create_queue_pair(peer->pd, peer->cq)) == NULL ? -1 : 0;
 }
 
 static void release_peer(struct peer* peer) {
-  if (ibv_destroy_qp(peer->qp)) give_up("ibv_destroy_qp");
-  if (ibv_dereg_mr(peer->mr)) give_up("ibv_dereg_mr");
-  if (ibv_destroy_cq(peer->cq)) give_up("ibv_destroy_cq");
-  if (ibv_dealloc_pd(peer->pd)) give_up("ibv_dealloc_pd");
+  if (ibv_destroy_qp(peer->qp)) complain("ibv_destroy_qp");
+  if (ibv_dereg_mr(peer->mr)) complain("ibv_dereg_mr");
+  if (ibv_destroy_cq(peer->cq)) complain("ibv_destroy_cq");
+  if (ibv_dealloc_pd(peer->pd)) complain("ibv_dealloc_pd");
 }
 
 /* The GID that an IPv4 address gave the port, if there is one; else the first. */
@@ -101,12 +101,12 @@ static int choose_gid(struct ibv_context* context, union ibv_gid* gid) {
 }
 
 /* INIT, ready to receive, ready to send. Both peers are behind the same port. */
-static void connect_to(struct peer* peer, const struct peer* other, struct ibv_context* context) {
+static int connect_to(struct peer* peer, const struct peer* other, struct ibv_context* context) {
   struct ibv_port_attr port;
   if (ibv_query_port(context, kPort, &port)) give_up("ibv_query_port");
   struct ibv_qp_attr init = {.qp_state = IBV_QPS_INIT, .port_num = kPort};
   if (ibv_modify_qp(peer->qp, &init, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS))
-    give_up("ibv_modify_qp to INIT");
+    return complain("ibv_modify_qp to INIT");
 
   struct ibv_qp_attr receive = {
       .qp_state = IBV_QPS_RTR, .path_mtu = IBV_MTU_1024, .dest_qp_num = other->qp->qp_num, .min_rnr_timer = 12,
@@ -116,14 +116,14 @@ static void connect_to(struct peer* peer, const struct peer* other, struct ibv_c
   if (ibv_modify_qp(peer->qp, &receive,
                     IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
                         IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER))
-    give_up("ibv_modify_qp to RTR");
+    return complain("ibv_modify_qp to RTR");
 
   struct ibv_qp_attr send = {
       .qp_state = IBV_QPS_RTS, .timeout = 14, .retry_cnt = 7, .rnr_retry = 7, .max_rd_atomic = 1};
-  if (ibv_modify_qp(peer->qp, &send,
-                    IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
-                        IBV_QP_MAX_QP_RD_ATOMIC))
-    give_up("ibv_modify_qp to RTS");
+  const int mask =
+      IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC;
+  if (ibv_modify_qp(peer->qp, &send, mask)) return complain("ibv_modify_qp to RTS");
+  return 0;
 }
 
 /* ---- messages */
@@ -174,9 +174,9 @@ static int echo(struct peer* client, struct peer* server, const char* line) {
 
 static int run_client(struct ibv_context* context, struct peer* server) {
   struct peer client;
-  make_peer(&client, "client", context);
-  connect_to(&client, server, context);
-  connect_to(server, &client, context);
+  if (make_peer(&client, "client", context) != 0) return -1;
+  if (connect_to(&client, server, context) != 0) return -1;
+  if (connect_to(server, &client, context) != 0) return -1;
   post_receive(server);
 
   const char* lines[] = {"hello", "is anybody there, at the other end?"};
@@ -191,7 +191,7 @@ int main(int argc, char** argv) {
   setvbuf(stdout, NULL, _IOLBF, 0);
   struct peer server;
   struct ibv_context* context = open_device(argc > 1 ? argv[1] : NULL);
-  make_peer(&server, "server", context);
+  if (make_peer(&server, "server", context) != 0) return ibv_close_device(context), 2;
 
   if (run_client(context, &server) != 0) printf("the server would not echo that; never mind\n");
 

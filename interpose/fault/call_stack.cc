@@ -48,26 +48,59 @@ Whose WhoseCode(const void* pc) {
   return whose;
 }
 
+// One walk up the stack: its frames, and whether a marked one is among them with no signal handler before it.
+struct Walk {
+  CallStack* stack;
+  uintptr_t mark = 0;
+  bool found = false, behind_signal = false;
+  bool last_is_ours = false;
+  uintptr_t last_low = 0;  // where the last frame begins, at the lower end
+};
+
 _Unwind_Reason_Code Visit(_Unwind_Context* context, void* data) {
-  auto* const stack = static_cast<CallStack*>(data);
-  const uintptr_t pc = _Unwind_GetIP(context);
+  auto* const walk = static_cast<Walk*>(data);
+  int is_signal = 0;
+  const uintptr_t pc = _Unwind_GetIPInfo(context, &is_signal);
   if (pc == 0) return _URC_END_OF_STACK;
+  const uintptr_t low = _Unwind_GetCFA(context);
+  if (walk->last_is_ours && walk->mark >= walk->last_low && walk->mark < low && !walk->behind_signal) walk->found = true;
+  if (is_signal != 0) walk->behind_signal = true;
+  walk->last_is_ours = IsOwnCode(pc);
+  walk->last_low = low;
   void* const at = reinterpret_cast<void*>(pc);
-  if (IsOwnCode(pc) || WhoseCode(at) == Whose::kChecker) return _URC_NO_REASON;
-  stack->pcs[stack->depth++] = at;
-  return stack->depth == CallStack::kMost ? _URC_END_OF_STACK : _URC_NO_REASON;
+  if (walk->last_is_ours || WhoseCode(at) == Whose::kChecker) return _URC_NO_REASON;
+  CallStack* const stack = walk->stack;
+  if (stack->depth < CallStack::kMost) stack->pcs[stack->depth++] = at;
+  return stack->depth == CallStack::kMost && (walk->mark == 0 || walk->found) ? _URC_END_OF_STACK : _URC_NO_REASON;
+}
+
+Walk WalkUp(uintptr_t mark, CallStack* stack) {
+  Walk walk;
+  walk.stack = stack;
+  walk.mark = mark;
+  stack->depth = 0;
+  _Unwind_Backtrace(&Visit, &walk);
+  return walk;
 }
 
 }  // namespace
 
-void TakeCallStack(CallStack* stack) {
-  stack->depth = 0;
-  _Unwind_Backtrace(&Visit, stack);
-}
+thread_local Marks marks;
 
-bool IsInnerCall(const CallStack& stack, bool is_cm) {
-  if (stack.depth == 0) return false;
-  const Whose whose = WhoseCode(stack.pcs[0]);
+void TakeCallStack(CallStack* stack) { WalkUp(0, stack); }
+
+bool IsInnerCall(bool is_cm, CallStack* stack) {
+  for (uintptr_t Marks::*each : {&Marks::verb, &Marks::cm}) {
+    if (each == &Marks::cm && !is_cm) continue;
+    const uintptr_t mark = marks.*each;
+    if (mark == 0) continue;
+    const Walk walk = WalkUp(mark, stack);
+    if (walk.found) return true;
+    if (!walk.behind_signal) marks.*each = 0;
+  }
+  TakeCallStack(stack);
+  if (stack->depth == 0) return false;
+  const Whose whose = WhoseCode(stack->pcs[0]);
   return whose == Whose::kVerbs || (is_cm && whose == Whose::kRdmacm);
 }
 

@@ -147,8 +147,7 @@ void BeginPassage(size_t verb, bool is_cm, Passage* passage) {
   const int saved = errno;
   passage->verb = verb;
   CallStack stack;
-  TakeCallStack(&stack);
-  if (IsInnerCall(stack, is_cm)) {
+  if (IsInnerCall(is_cm, &stack)) {
     errno = saved;
     return;
   }

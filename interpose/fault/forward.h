@@ -5,6 +5,7 @@
 
 #include <tuple>
 
+#include "interpose/fault/call_stack.h"
 #include "interpose/fault/device_loss.h"
 #include "interpose/fault/faults.h"
 #include "interpose/fault/patch.h"
@@ -94,7 +95,10 @@ R Forward(R (*real)(A...), A... a) {
   const bool concerned = Concerns(Row::kIndex);
   if (__builtin_expect(concerned, false)) BeginPassage(Row::kIndex, IsOfCm<Effect>::value, &passage);
   if constexpr (std::is_void_v<R>) {
-    real(a...);
+    {
+      InsideCall inside(IsOfCm<Effect>::value, __builtin_frame_address(0));
+      real(a...);
+    }
     EndPassage(passage);
   } else {
     if (__builtin_expect(passage.error != 0, false)) {
@@ -109,11 +113,14 @@ R Forward(R (*real)(A...), A... a) {
     }
     Upkeep<Effect>::Before(args);
     R result;
-    if constexpr (GetsEvent<Effect>::value) {
-      InsideGet get(passage);
-      result = real(a...);
-    } else {
-      result = real(a...);
+    {
+      InsideCall inside(IsOfCm<Effect>::value, __builtin_frame_address(0));
+      if constexpr (GetsEvent<Effect>::value) {
+        InsideGet get(passage);
+        result = real(a...);
+      } else {
+        result = real(a...);
+      }
     }
     result = Upkeep<Effect>::After(args, result);
     EndPassage(passage);
