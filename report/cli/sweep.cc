@@ -52,12 +52,13 @@ struct Target {
   }
 };
 
-enum class End { kPassed, kLeaks, kHangs, kCrashes, kNotReached };
+enum class End { kPassed, kLeaks, kHangs, kCrashes, kNotReached, kNotChecked };
 constexpr std::pair<End, const char*> kEnds[] = {{End::kPassed, "passed"},
                                                  {End::kLeaks, "leaks"},
                                                  {End::kHangs, "hangs"},
                                                  {End::kCrashes, "crashes"},
-                                                 {End::kNotReached, "not reached"}};
+                                                 {End::kNotReached, "not reached"},
+                                                 {End::kNotChecked, "not checked"}};
 const char* NameOf(End end) {
   for (const auto& [value, name] : kEnds) {
     if (value == end) return name;
@@ -181,7 +182,8 @@ bool IsCrash(const ChildEnd& end) {
   return status == 128 + SIGSEGV || status == 128 + SIGABRT || status == 128 + SIGBUS || status == 128 + SIGFPE || status == 128 + SIGILL;
 }
 
-Result Judge(const Target& target, const ReportSet& base, const ReportSet& now, const BoundedEnd& bounded) {
+// `told`: the program's output says that the fault was injected, whether it left a report or not.
+Result Judge(const Target& target, const ReportSet& base, const ReportSet& now, const BoundedEnd& bounded, bool told) {
   Result result;
   result.target = target;
   result.status = StatusInWords(bounded);
@@ -213,7 +215,7 @@ Result Judge(const Target& target, const ReportSet& base, const ReportSet& now, 
   result.end = bounded.timed_out         ? End::kHangs
                : IsCrash(bounded.end)    ? End::kCrashes
                : !result.errors.empty() ? End::kLeaks
-               : !injected               ? End::kNotReached
+               : !injected               ? (told ? End::kNotChecked : End::kNotReached)
                                          : End::kPassed;
   return result;
 }
@@ -298,6 +300,7 @@ std::string OutcomeInWords(const Result& result) {
   switch (result.end) {
     case End::kPassed: text = "ok"; break;
     case End::kNotReached: text = "not reached"; break;
+    case End::kNotChecked: text = "not checked: ended without a report"; break;
     case End::kLeaks: break;
     case End::kHangs: text = Cat("HANGS, ", result.status); break;
     case End::kCrashes: text = Cat("CRASHES, ", result.status); break;
@@ -379,12 +382,17 @@ class Runner {
     *set = std::move(outcome.set);
     std::string error;
     if (calls != nullptr) ReadWholeFile(folder.path() + "/calls", calls, &error);  // none: no verb was called
+    std::string output;
+    told_ = ReadWholeFile(folder.path() + "/output", &output, &error) &&
+            output.find("fault injected: ") != std::string::npos;
     return true;
   }
+  bool told() const { return told_; }
 
  private:
   const RunOptions& run_;
   const Program& program_;
+  bool told_ = false;
 };
 
 }  // namespace
@@ -438,7 +446,7 @@ int Sweep(const RunOptions& run, const SweepOptions& sweep) {
     if (!runner.Once(target.Fault(), seconds, &bounded, &now, nullptr)) return kBadUsage;
     interrupted = bounded.interrupted;
     if (interrupted) break;
-    results.push_back(Judge(target, base, now, bounded));
+    results.push_back(Judge(target, base, now, bounded, runner.told()));
     const Result& result = results.back();
     log.Write(JsonOf(result));
     if (terminal || result.IsBad()) {
