@@ -228,7 +228,7 @@ struct AliveGroup {
   FailedCall last_failed_call;
 };
 inline constexpr size_t kMaxListedObjects = 1000;
-inline constexpr size_t kMaxListedInReport = 10000;  // of all groups; each group lists at least one
+inline constexpr size_t kMaxListedInReport = 2000;  // of all groups; each group lists at least one
 
 // One of the objects that were destroyed last.
 struct Destroyed {

@@ -239,9 +239,28 @@ Json JsonValues::Of(const std::vector<Destroyed>& destroyed) { return writer_->L
 Json JsonValues::Of(const std::vector<TimelineEntry>& timeline) { return Writer::Timeline(timeline); }
 Json JsonValues::Of(const std::vector<InjectedFault>& injected) { return writer_->Injected(injected); }
 
+// A line for each finding, group and entry: with a line for each value, most of a large report was spaces.
 std::string JsonOf(const Report& report, FrameSource& frames) {
   const Json document = JsonValues::Writer(frames).Document(report);
-  return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  auto one_line = [](const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); };
+  std::string text = "{";
+  const char* separator = "\n ";
+  for (const auto& [name, value] : document.items()) {
+    text += Cat(separator, "\"", name, "\": ");
+    separator = ",\n ";
+    if (!value.is_array() || value.empty()) {
+      for (char c : value.dump(1, ' ', false, Json::error_handler_t::replace)) text += c == '\n' ? "\n " : std::string(1, c);
+      continue;
+    }
+    const char* before = "[\n  ";
+    for (const Json& element : value) {
+      text += before;
+      text += one_line(element);
+      before = ",\n  ";
+    }
+    text += "\n ]";
+  }
+  return text + "\n}\n";
 }
 
 }  // namespace rdmacheck

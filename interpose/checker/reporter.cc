@@ -695,6 +695,8 @@ void Reporter::Summarize(bool growth) {
   QuietScope quiet;
   Report report;
   if (growth) fill_(&report);  // not under the mutex: it asks the loader
+  // What follows at the end of a process is the JSON report, of the same state.
+  if (growth && (sink_.has_json() || UnderRun())) at_end_ = std::make_unique<Report>(report);
   ReportFrames frames(depot_, modules_, options_.symbolize && (!report.summary.growth.empty() || AnythingNotShown()));
   MutexLock lock(&mutex_);
   std::string summary = SummaryLine(counts_);
@@ -768,7 +770,12 @@ void Reporter::WriteJson(bool ended, int exit_status, bool only_for_run) {
   QuietScope quiet;
   const uint64_t begin = NanosOf(CLOCK_MONOTONIC);
   Report report;
-  fill_(&report);  // not under the mutex: it asks the loader
+  if (ended && at_end_ != nullptr) {
+    report = std::move(*at_end_);
+    at_end_.reset();
+  } else {
+    fill_(&report);  // not under the mutex: it asks the loader
+  }
   ReportFrames frames(depot_, modules_, options_.symbolize);
   MutexLock lock(&mutex_);
   report.process.ended = ended ? EpochNow() : 0;

@@ -133,6 +133,7 @@ class Reporter {
   ModuleTable* const modules_;
   const std::function<void(Report*)> fill_;
   Sink sink_;
+  std::unique_ptr<Report> at_end_;  // of Summarize for WriteJson, which the one thread calls that ends the process
   Mutex mutex_;
   Suppressions suppressions_ ABSL_GUARDED_BY(mutex_);
   std::unordered_map<uint64_t, Known> known_ ABSL_GUARDED_BY(mutex_);

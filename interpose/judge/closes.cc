@@ -41,7 +41,7 @@ void EndClose(Call& call, Destruction* destruction, int error) {
     const Slot slot = destruction->found.slot;
     if (ledger.HasChildren(slot)) {
       // They live on in the kernel (a mapped queue pins the file), but nothing can be done to them any more.
-      for (const Record& record : ledger.Under(slot)) ledger.SetFlags(record.slot, kClosed | kTold);
+      ledger.SetFlagsUnder(slot, kClosed | kTold);
     }
   }
   EndDestroy(call, Kind::kContext, destruction, error);

@@ -46,13 +46,13 @@ void SayCreateFailed(Call& call, Kind kind, int error) {
   Finding finding = FindingOf(Rule::kCreateFailed, call, Is<Sentence::kCreateFailed>(of_kind, NameOf(kind), created));
   finding.has_result = true;
   finding.result = error;
-  for (const std::vector<Record>& group : GroupByStack(held)) {
+  for (const std::vector<const Record*>& group : GroupByStack(held)) {
     Group line;
-    line.kind = NameOf(group[0].kind);
+    line.kind = NameOf(group[0]->kind);
     line.count = group.size();
-    line.stack = group[0].stack;
-    for (const Record& record : group) line.bytes += BytesOf(record);
-    line.oldest = Describe(checker, group[0]);
+    line.stack = group[0]->stack;
+    for (const Record* record : group) line.bytes += BytesOf(*record);
+    line.oldest = Describe(checker, *group[0]);
     finding.groups.push_back(std::move(line));
     if (finding.groups.size() == 20) break;
   }

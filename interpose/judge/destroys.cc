@@ -214,7 +214,8 @@ void EndDestroy(Call& call, Kind kind, Destruction* destruction, int error) {
   const bool told_refused = was_refused || ledger.HasChildren(slot);
   if (told_refused) record = ledger.Get(slot);
   std::vector<Record> children;
-  if (told_refused && record.children > 0) children = ledger.ChildrenOf(slot);
+  // What a context leaves is told by its close.
+  if (told_refused && record.children > 0 && kind != Kind::kContext) children = ledger.ChildrenOf(slot);
   children.erase(std::remove_if(children.begin(), children.end(),
                                 [&](const Record& r) { return r.Has(kIgnored) || r.origin == Origin::kUnknown ||
                                                               r.life == Life::kDying ||

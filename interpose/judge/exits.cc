@@ -35,9 +35,8 @@ void JudgeExit(Checker& checker) {
   const Severity severity = options.strict ? Severity::kError : Severity::kWarning;
   std::vector<Record> open, lists, channels, held, refused;
   std::vector<Record> lost;
-  for (Record& record : ledger.All()) {
-    if (record.life == Life::kZombie || record.Has(kInherited) || record.Has(kIgnored)) continue;
-    if (record.Has(kClosed) || record.Has(kTold) || record.origin == Origin::kUnknown) continue;
+  for (Record& record : ledger.All(~size_t{0}, kInherited | kIgnored | kClosed | kTold)) {
+    if (record.life == Life::kZombie || record.origin == Origin::kUnknown) continue;
     if (record.kind == Kind::kDmabufFd && !FdIsOpen(record)) continue;
     // A refusal that librdmacm swallowed: the program cannot have seen it, and the object is lost all the same.
     if (record.Has(kRefused)) refused.push_back(record);

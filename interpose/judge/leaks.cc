@@ -11,9 +11,10 @@ namespace rdmacheck {
 
 std::vector<Finding> LeakFindings(Checker& checker, Rule rule, Severity severity, const std::vector<Record>& records,
                                   const Record* context, const std::string& verb, uint32_t closed_stack) {
+  const ThreadsDescribedOnce once;
   std::vector<Finding> findings;
-  for (const std::vector<Record>& group : GroupByStack(records)) {
-    const Record& first = group[0];
+  for (const std::vector<const Record*>& group : GroupByStack(records)) {
+    const Record& first = *group[0];
     const bool at_close = context != nullptr;
     Finding finding = FindingAtExit(rule, at_close ? Is<Sentence::kOpenAtClose>(group.size(), NameOf(first.kind))
                                                    : Is<Sentence::kOpenAtExit>(group.size(), NameOf(first.kind)));
@@ -22,14 +23,20 @@ std::vector<Finding> LeakFindings(Checker& checker, Rule rule, Severity severity
     finding.has_object = true;
     finding.object = Describe(checker, first);
     // A refusal that was never made good says more than the leak it became; the last failed call of any says it for all.
-    for (const Record& record : group) {
-      if (record.failure.verb == nullptr) continue;
-      const ObjectRef other = Describe(checker, record);
+    const Record *failed = nullptr, *refused = nullptr;
+    for (const Record* record : group) {
+      if (record->failure.verb == nullptr) continue;
+      failed = record;
+      if (refused == nullptr && (record->Has(kRefused) || record->kind == Kind::kQp)) refused = record;
+    }
+    if (failed != nullptr) {
+      ObjectRef other = Describe(checker, *failed);
+      if (refused != nullptr) other.remark = Describe(checker, *refused).remark;
       finding.object.last_failed_call = other.last_failed_call;
       if (finding.object.remark.empty()) finding.object.remark = other.remark;
     }
     finding.count = group.size();
-    for (const Record& record : group) finding.bytes += BytesOf(record);
+    for (const Record* record : group) finding.bytes += BytesOf(*record);
     if (first.Has(kRefused)) finding.says.push_back(Is<Sentence::kLeftRefused>());
     if (first.kind == Kind::kContext && !first.was_parent) {
       finding.object.remark = Words(Is<Sentence::kRemarkProbeOnly>());

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <unordered_map>
 
 #include "interpose/judge/timeline.h"
 #include "interpose/base/clock.h"
@@ -78,11 +79,22 @@ uint64_t BytesOf(const Record& record) {
   return record.kind == Kind::kMr || record.kind == Kind::kBuf ? record.numbers.b : 0;
 }
 
+namespace {
+thread_local ThreadsDescribedOnce* described __attribute__((tls_model("initial-exec"))) = nullptr;
+}
+
+ThreadsDescribedOnce::ThreadsDescribedOnce() : outer_(described) { described = this; }
+ThreadsDescribedOnce::~ThreadsDescribedOnce() { described = outer_; }
+
 ThreadRef DescribeThread(int32_t tid) {
+  if (described != nullptr) {
+    if (auto it = described->threads.find(tid); it != described->threads.end()) return it->second;
+  }
   ThreadRef thread;
   thread.tid = tid;
   thread.name = ThreadName(tid);
   thread.exited = tid != 0 && !ThreadLives(tid);
+  if (described != nullptr) described->threads[tid] = thread;
   return thread;
 }
 
@@ -173,13 +185,15 @@ void AddRelated(Checker& checker, Finding* finding, Role role, const std::vector
   for (const auto& [key, count] : rest) finding->unlisted.push_back({role, NameOf(key.first), key.second, count});
 }
 
-std::vector<std::vector<Record>> GroupByStack(const std::vector<Record>& records) {
-  std::map<std::pair<Kind, uint32_t>, std::vector<Record>> groups;
-  for (const Record& record : records) groups[{record.kind, record.stack}].push_back(record);
-  std::vector<std::vector<Record>> sorted;
+std::vector<std::vector<const Record*>> GroupByStack(const std::vector<Record>& records) {
+  std::unordered_map<uint64_t, std::vector<const Record*>> groups;
+  for (const Record& record : records) {
+    groups[static_cast<uint64_t>(record.kind) << 32 | record.stack].push_back(&record);
+  }
+  std::vector<std::vector<const Record*>> sorted;
   for (auto& [key, group] : groups) sorted.push_back(std::move(group));
-  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
-    return a.size() != b.size() ? a.size() > b.size() : a[0].OlderThan(b[0]);
+  std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
+    return a.size() != b.size() ? a.size() > b.size() : a[0]->OlderThan(*b[0]);
   });
   return sorted;
 }
@@ -243,6 +257,7 @@ std::vector<Destroyed> LastDestroyed(Checker& checker) {
 }
 
 void FillReport(Checker& checker, Report* report) {
+  const ThreadsDescribedOnce once;
   report->process.written = EpochNow();
   report->summary.calls = CallsOfAllThreads();
   const std::vector<Record> all = checker.ledger().All();
@@ -251,13 +266,13 @@ void FillReport(Checker& checker, Report* report) {
   };
   std::map<Kind, Count> kinds;
   std::map<uint32_t, uint64_t> alive_by_stack;
-  std::vector<Record> alive;
+  std::vector<const Record*> alive;
   for (const Record& record : all) {
     if (record.life == Life::kZombie || record.Has(kInherited)) continue;
     if (record.kind == Kind::kDmabufFd && !FdIsOpen(record)) continue;
     if (!IsForProgram(checker, record)) continue;
     if (record.origin == Origin::kUnknown) continue;
-    alive.push_back(record);
+    alive.push_back(&record);
     ++kinds[record.kind].alive;
     ++alive_by_stack[record.stack];
   }
@@ -284,8 +299,17 @@ void FillReport(Checker& checker, Report* report) {
   }
   std::map<std::pair<uint32_t, std::string>, AliveGroup> groups;
   size_t listed = 0;
-  for (const Record& record : alive) {
-    const std::string device = DeviceOf(checker, record);
+  std::unordered_map<Slot, std::string> device_of;  // by an only parent: objects are many, and these are few
+  for (const Record* one : alive) {
+    const Record& record = *one;
+    std::string device;
+    if (record.parents.size() == 1 && record.kind != Kind::kContext) {
+      auto it = device_of.find(record.parents[0]);
+      if (it == device_of.end()) it = device_of.emplace(record.parents[0], DeviceOf(checker, record)).first;
+      device = it->second;
+    } else {
+      device = DeviceOf(checker, record);
+    }
     AliveGroup& group = groups[{record.stack, device}];
     group.kind = NameOf(record.kind);
     group.device = device;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "interpose/checker/call.h"
@@ -16,6 +17,18 @@ ObjectRef Describe(Checker& checker, const Record& record);
 ObjectRef DescribeDead(Checker& checker, const DeadRecord& dead);
 std::vector<Number> NumbersFor(const Record& record);
 ThreadRef DescribeThread(int32_t tid);
+// While one lives, its thread asks the kernel once for each thread that is described.
+class ThreadsDescribedOnce {
+ public:
+  ThreadsDescribedOnce();
+  ~ThreadsDescribedOnce();
+  ThreadsDescribedOnce(const ThreadsDescribedOnce&) = delete;
+  ThreadsDescribedOnce& operator=(const ThreadsDescribedOnce&) = delete;
+  std::unordered_map<int32_t, ThreadRef> threads;
+
+ private:
+  ThreadsDescribedOnce* const outer_;
+};
 std::string DeviceOf(Checker& checker, const Record& record);
 
 // Whose the object is: made by a library for itself ("librdmacm"), or empty.
@@ -37,7 +50,7 @@ bool Counts(Checker& checker, const Record& record);
 void AddRelated(Checker& checker, Finding* finding, Role role, const std::vector<Record>& records);
 
 // Equal kind and creating stack, largest first.
-std::vector<std::vector<Record>> GroupByStack(const std::vector<Record>& records);
+std::vector<std::vector<const Record*>> GroupByStack(const std::vector<Record>& records);
 
 // The fields every finding of a call has.
 Finding FindingOf(Rule rule, Call& call, Statement says);

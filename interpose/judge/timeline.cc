@@ -71,7 +71,8 @@ std::vector<TimelineEntry> TimelineOf(Checker& checker, Slot context) {
     const Slot up = ledger.ContextOf(record.parents[0]);
     if (up != 0) context_of[record.serial] = ledger.Get(up).serial;
   };
-  const std::vector<Record> living = ledger.All();
+  // Of all contexts only the last are shown; objects that do not count may be among them.
+  const std::vector<Record> living = wanted == 0 ? ledger.All(4 * kTimelineEntries) : ledger.All();
   const std::vector<DeadRecord> gone = ledger.Dead();
   if (wanted != 0) {
     for (const Record& record : living) learn(record);

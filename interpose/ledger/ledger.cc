@@ -494,16 +494,44 @@ Record Ledger::Get(Slot slot) const {
   return Copy(shard, slot >> kShardBits);
 }
 
-std::vector<Record> Ledger::All() const {
-  std::vector<Record> all;
+// A million records are not sorted by moving them: their keys are, and each record is copied once.
+std::vector<Record> Ledger::All(size_t most, uint8_t without) const {
+  struct Place {
+    uint64_t age;  // as Record::OlderThan
+    Slot slot;
+  };
+  auto age_of = [](const Entry& entry) {
+    return static_cast<uint64_t>(entry.born) << 32 | entry.serial.load(std::memory_order_relaxed);
+  };
+  auto older = [](const Place& a, const Place& b) { return a.age < b.age; };
+  std::vector<Place> places;
   for (uint32_t s = 0; s < kShards; ++s) {
     const Shard& shard = shards_[s];
     MutexLock lock(&shard.mutex);
     for (uint32_t index = 1; index < shard.used; ++index) {
-      if (shard.At(index).life.load(std::memory_order_relaxed) != Life::kFree) all.push_back(Copy(shard, index));
+      const Entry& entry = shard.At(index);
+      if (entry.life.load(std::memory_order_relaxed) == Life::kFree) continue;
+      if ((entry.flags.load(std::memory_order_relaxed) & without) != 0) continue;
+      places.push_back({age_of(entry), SlotOf(s, index)});
     }
   }
-  std::sort(all.begin(), all.end(), [](const Record& a, const Record& b) { return a.OlderThan(b); });
+  if (places.size() > most) {
+    const auto first = places.end() - static_cast<ptrdiff_t>(most);
+    std::nth_element(places.begin(), first, places.end(), older);
+    places.erase(places.begin(), first);
+  }
+  std::sort(places.begin(), places.end(), older);
+  std::vector<Record> all;
+  all.reserve(places.size());
+  for (const Place& place : places) {
+    const Shard& shard = ShardAt(place.slot);
+    MutexLock lock(&shard.mutex);
+    const Entry& entry = shard.At(place.slot >> kShardBits);
+    // It may have gone since, and another be in its place.
+    if (entry.life.load(std::memory_order_relaxed) != Life::kFree && age_of(entry) == place.age) {
+      all.push_back(Copy(shard, place.slot >> kShardBits));
+    }
+  }
   return all;
 }
 
@@ -521,27 +549,40 @@ std::vector<Record> Ledger::ChildrenOf(Slot slot) const {
 
 std::vector<Record> Ledger::Under(Slot context) const {
   std::vector<Record> all = All();
-  // Parents may come later than children only by Reparent, so a map of all slots is walked, not one pass.
-  absl::flat_hash_map<Slot, const Record*> by_slot;
-  for (const Record& record : all) by_slot[record.slot] = &record;
-  std::vector<Record> under;
+  // Parents are few: for each it is found once whether it leads to the context.
+  absl::flat_hash_map<Slot, const Record*> parents;
   for (const Record& record : all) {
-    if (record.slot == context || record.life == Life::kZombie) continue;
+    for (Slot parent : record.parents) parents[parent] = nullptr;
+  }
+  for (const Record& record : all) {
+    if (auto it = parents.find(record.slot); it != parents.end()) it->second = &record;
+  }
+  absl::flat_hash_map<Slot, bool> leads;
+  auto is_under = [&](const Record& record) {
     const Record* at = &record;
     for (int depth = 0; at != nullptr && depth < 16; ++depth) {
       const Record* up = nullptr;
-      bool reached = false;
       for (Slot parent : at->parents) {
-        if (parent == context) reached = true;
-        auto it = by_slot.find(parent);
-        if (up == nullptr && it != by_slot.end()) up = it->second;
-      }
-      if (reached) {
-        under.push_back(record);
-        break;
+        if (parent == context) return true;
+        auto it = parents.find(parent);
+        if (up == nullptr && it != parents.end()) up = it->second;
       }
       at = up;
     }
+    return false;
+  };
+  std::vector<Record> under;
+  for (Record& record : all) {
+    if (record.slot == context || record.life == Life::kZombie) continue;
+    bool reached = false;
+    if (record.parents.size() == 1) {
+      const auto [it, fresh] = leads.try_emplace(record.parents[0], false);
+      if (fresh) it->second = is_under(record);
+      reached = it->second;
+    } else {
+      reached = is_under(record);
+    }
+    if (reached) under.push_back(record);
   }
   return under;
 }
@@ -581,6 +622,47 @@ void Ledger::SetFlags(Slot slot, uint8_t set, uint8_t clear) {
   Entry& entry = shard.At(slot >> kShardBits);
   const uint8_t before = entry.flags.load(std::memory_order_relaxed);
   entry.flags.store(static_cast<uint8_t>((before & ~clear) | set), std::memory_order_relaxed);
+}
+
+void Ledger::SetFlagsUnder(Slot context, uint8_t set) {
+  struct Place {
+    Slot slot, parents[2];
+    Serial serial;
+  };
+  std::vector<Place> places;
+  for (uint32_t s = 0; s < kShards; ++s) {
+    const Shard& shard = shards_[s];
+    MutexLock lock(&shard.mutex);
+    for (uint32_t index = 1; index < shard.used; ++index) {
+      const Entry& entry = shard.At(index);
+      const Life life = entry.life.load(std::memory_order_relaxed);
+      if (life == Life::kFree || life == Life::kZombie) continue;
+      places.push_back({SlotOf(s, index), {entry.parents[0], entry.parents[1]}, entry.serial.load(std::memory_order_relaxed)});
+    }
+  }
+  // Parents are few: for each it is found once whether it leads to the context.
+  absl::flat_hash_map<Slot, bool> known;
+  auto leads = [&](Slot parent) {
+    if (parent == 0 || parent == context) return parent == context;
+    if (auto it = known.find(parent); it != known.end()) return it->second;
+    bool reached = false;
+    Slot at = parent;
+    for (int depth = 0; at != 0 && !reached && depth < 16; ++depth) {
+      const Record record = Get(at);
+      reached = std::find(record.parents.begin(), record.parents.end(), context) != record.parents.end();
+      at = record.parents.empty() ? 0 : record.parents[0];
+    }
+    known[parent] = reached;
+    return reached;
+  };
+  for (const Place& place : places) {
+    if (place.slot == context || (!leads(place.parents[0]) && !leads(place.parents[1]))) continue;
+    Shard& shard = ShardAt(place.slot);
+    MutexLock lock(&shard.mutex);
+    Entry& entry = shard.At(place.slot >> kShardBits);
+    if (entry.serial.load(std::memory_order_relaxed) != place.serial) continue;  // another by now
+    entry.flags.store(static_cast<uint8_t>(entry.flags.load(std::memory_order_relaxed) | set), std::memory_order_relaxed);
+  }
 }
 
 void Ledger::SetNumbers(Slot slot, const Numbers& numbers) {

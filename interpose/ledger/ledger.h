@@ -68,7 +68,9 @@ class Ledger {
   bool HasChildren(Slot slot) const { return ChildCount(EntryAt(slot)) != 0; }
 
   Record Get(Slot slot) const;  // the slot must be pinned, or be read as a snapshot that may be stale
-  std::vector<Record> All() const;                   // every live, dying and zombie entry, the oldest first
+  // Every live, dying and zombie entry, the oldest first; of more than `most` the youngest. Without those that have one of
+  // these flags.
+  std::vector<Record> All(size_t most = ~size_t{0}, uint8_t without = 0) const;
   std::vector<Record> ChildrenOf(Slot slot) const;   // direct ones that live
   std::vector<Record> Under(Slot context) const;     // everything that lives under it, the entry itself left out
   Slot ContextOf(Slot slot) const;                   // walks up; 0 if it leads to none
@@ -76,6 +78,8 @@ class Ledger {
   std::vector<DeadRecord> Dead() const;
 
   void SetFlags(Slot slot, uint8_t set, uint8_t clear = 0);
+  // Of everything that lives under it.
+  void SetFlagsUnder(Slot context, uint8_t set);
   void SetNumbers(Slot slot, const Numbers& numbers);
   void SetFailure(Slot slot, const char* verb, int result, uint32_t stack);
   // Replaces parent `from` (0: none) by `to` (0: none). Pins are the ledger's affair.

@@ -55,7 +55,7 @@ TEST(JsonWriterTest, LargeNumbersStayWhole) {
   Report report = FixedReport();
   report.findings[1].object.numbers = {{"addr", std::numeric_limits<uint64_t>::max(), true}};
   FixedFrames frames;
-  EXPECT_NE(JsonOf(report, frames).find("\"addr\": 18446744073709551615"), std::string::npos);
+  EXPECT_NE(JsonOf(report, frames).find("\"addr\":18446744073709551615"), std::string::npos);
 }
 
 TEST(JsonWriterTest, BytesThatAreNoUtf8AreReplaced) {

@@ -423,6 +423,25 @@ TEST_F(LedgerTest, WhatHangsOnAZombieIsStillUnderTheContext) {
   EXPECT_EQ(HandlesOf(ledger.Under(context)), (std::vector<uintptr_t>{kMrAt}));
 }
 
+TEST_F(LedgerTest, FlagsWhatHangsOnAContextAndNothingElse) {
+  const Slot context = Make(Kind::kContext, kContextAt);
+  const Slot other = Make(Kind::kContext, kContextAt + 64);
+  const Slot pd = Make(Kind::kPd, kPdAt, {{Kind::kContext, kContextAt}});
+  const Slot mr = Make(Kind::kMr, kMrAt, {{Kind::kPd, kPdAt}});
+  const Slot far = Make(Kind::kPd, kPdAt + 64, {{Kind::kContext, kContextAt + 64}});
+  ledger.SetFlagsUnder(context, kClosed);
+  EXPECT_TRUE(ledger.Get(pd).Has(kClosed));
+  EXPECT_TRUE(ledger.Get(mr).Has(kClosed));
+  for (Slot slot : {context, other, far}) EXPECT_FALSE(ledger.Get(slot).Has(kClosed));
+  EXPECT_EQ(HandlesOf(ledger.All(10, kClosed)), (std::vector<uintptr_t>{kContextAt, kContextAt + 64, kPdAt + 64}));
+}
+
+TEST_F(LedgerTest, OfMoreThanAreWantedTheYoungestAreGiven) {
+  for (uintptr_t i = 0; i < 100; ++i) Make(Kind::kMr, kMrAt + 64 * i);
+  EXPECT_EQ(HandlesOf(ledger.All(3)), (std::vector<uintptr_t>{kMrAt + 64 * 97, kMrAt + 64 * 98, kMrAt + 64 * 99}));
+  EXPECT_EQ(ledger.All().size(), 100u);
+}
+
 TEST_F(LedgerTest, WalksUpToTheContext) {
   const Slot context = Make(Kind::kContext, kContextAt);
   Make(Kind::kPd, kPdAt, {{Kind::kContext, kContextAt}});
