@@ -13,6 +13,7 @@ import platform
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 # name, where it is heading, is less better?, what it is
@@ -20,6 +21,12 @@ FIGURES = [
     ("pair_over_unwind", 1.5, True, "what we add to reg_mr+dereg_mr, 16 frames deep / two bare unw_backtrace"),
     ("pair_1m_over_1k", 1.3, True, "a pair with a million live objects / with a thousand"),
     ("two_threads", 1.7, False, "pairs a second of two threads / of one"),
+    ("two_threads_one_pd", 1.8, False, "the same with one PD for both"),
+    ("threads_8", 0.9, False, "8 threads on one PD / 2 threads"),
+    ("threads_64", 0.9, False, "64 threads on one PD / 2 threads"),
+    ("report_1m_s", 2.0, True, "seconds of text and JSON reports of 1,000,000 leaks from 1,000 stacks"),
+    ("report_10x", 12, True, "the same / of 100,000 leaks"),
+    ("report_json_mb", 10, True, "MB of that JSON report"),
     ("bytes_per_object", 80, True, "bytes of memory we add to a live MR"),
     ("start", 1.15, True, "/bin/true with the library preloaded / without"),
 ]
@@ -56,6 +63,22 @@ def medians(pattern, repetitions, seconds):
     return {name: statistics.median(values) for name, values in times.items()}
 
 
+def report(objects, runs):
+    """Seconds that a program which leaks so many objects takes longer with both reports than without us, and MB of the JSON."""
+    path = os.path.join(options.build, "tests/bench/report_bench")
+    with tempfile.TemporaryDirectory() as folder:
+        document = os.path.join(folder, "json")
+        places = {"RDMACHECK_OPTIONS": f"log_path={os.path.join(folder, 'text')}:json_path={document}"}
+        seconds = {True: [], False: []}
+        for _ in range(runs):
+            for preloaded in (True, False):
+                env = {**environment(library), **places} if preloaded else environment()
+                begun = time.monotonic()
+                subprocess.run([path, str(objects)], env=env, check=False)
+                seconds[preloaded].append(time.monotonic() - begun)
+        return (statistics.median(seconds[True]) - statistics.median(seconds[False])), os.path.getsize(document) / 1e6
+
+
 def measure():
     seconds = 0.01 if options.quick else 0.3
     repetitions = 2 if options.quick else options.runs
@@ -77,8 +100,22 @@ def measure():
     def gain(name):
         return threads[f"{name}/real_time/threads:1"] / threads[f"{name}/real_time/threads:2"]
     figures["two_threads"] = gain("pair_threads")
-    raw["two_threads_one_pd"] = gain("pair_threads_one_pd")
+    figures["two_threads_one_pd"] = gain("pair_threads_one_pd")
+    def of_two(number):
+        two, many = (threads[f"pair_threads_one_pd/real_time/threads:{n}"] for n in (2, number))
+        return two / many
+    figures["threads_8"] = of_two(8)
+    figures["threads_64"] = of_two(64)
     raw["two_threads_bare"] = gain("pair_bare_threads")
+
+    most = 1000 if options.quick else 1000000
+    took = {}
+    for objects in (most, most // 10):
+        took[objects], raw[f"report_{objects}_json_mb"] = report(objects, 1 if options.quick else 3)
+    figures["report_10x"] = took[most] / took[most // 10]
+    if not options.quick:
+        figures["report_1m_s"] = took[most]
+        figures["report_json_mb"] = raw[f"report_{most}_json_mb"]
 
     if not options.quick:
         with_it = [float(run("memory_bench", preload=library)) for _ in range(3)]

@@ -203,7 +203,7 @@ void BM_pair_threads_one_pd(benchmark::State& state) {
   static ibv_pd* const pd = HookedDevice().NewPd();
   AtDepth(&HookedPair, state, pd);
 }
-BENCHMARK(BM_pair_threads_one_pd)->Name("pair_threads_one_pd")->Threads(1)->Threads(2)->UseRealTime();
+BENCHMARK(BM_pair_threads_one_pd)->Name("pair_threads_one_pd")->Threads(1)->Threads(2)->Threads(8)->Threads(64)->UseRealTime();
 void BM_pair_bare_threads(benchmark::State& state) {
   static ibv_pd* const pds[2] = {BareDevice().NewPd(), BareDevice().NewPd()};
   AtDepth(&BarePair, state, pds[state.thread_index() % 2]);
