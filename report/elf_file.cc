@@ -75,22 +75,26 @@ std::string ElfFile::Bytes(uint64_t offset, uint64_t size) const {
   return Read(offset, bytes.data(), bytes.size()) ? bytes : std::string();
 }
 
+std::string BuildIdIn(std::string_view notes) {
+  for (size_t at = 0; at + sizeof(Elf64_Nhdr) <= notes.size();) {
+    Elf64_Nhdr note;
+    memcpy(&note, notes.data() + at, sizeof(note));
+    const size_t name_at = at + sizeof(note);
+    const size_t id_at = name_at + ((size_t{note.n_namesz} + 3) & ~size_t{3});
+    if (id_at + note.n_descsz > notes.size()) break;
+    if (note.n_type == NT_GNU_BUILD_ID && notes.compare(name_at, 4, std::string_view("GNU\0", 4)) == 0) {
+      return InHex(notes.substr(id_at, note.n_descsz));
+    }
+    at = id_at + ((size_t{note.n_descsz} + 3) & ~size_t{3});
+  }
+  return {};
+}
+
 std::string ElfFile::BuildId() const {
   for (const Section& section : sections_) {
     if (section.type != SHT_NOTE) continue;
-    const std::string notes = Bytes(section);
-    for (size_t at = 0; at + sizeof(Elf64_Nhdr) <= notes.size();) {
-      Elf64_Nhdr note;
-      memcpy(&note, notes.data() + at, sizeof(note));
-      const size_t name_at = at + sizeof(note);
-      const size_t id_at = name_at + ((size_t{note.n_namesz} + 3) & ~size_t{3});
-      const size_t end = id_at + ((size_t{note.n_descsz} + 3) & ~size_t{3});
-      if (id_at + note.n_descsz > notes.size()) break;
-      if (note.n_type == NT_GNU_BUILD_ID && notes.compare(name_at, 4, std::string_view("GNU\0", 4)) == 0) {
-        return InHex(std::string_view(notes).substr(id_at, note.n_descsz));
-      }
-      at = end;
-    }
+    std::string id = BuildIdIn(Bytes(section));
+    if (!id.empty()) return id;
   }
   return {};
 }

@@ -66,4 +66,7 @@ class ElfFile {
   std::string names_;
 };
 
+// The build-id among these notes (of a file or of loaded memory), as lower-case hex; empty if there is none.
+std::string BuildIdIn(std::string_view notes);
+
 }  // namespace rdmacheck

@@ -12,7 +12,7 @@
 
 namespace rdmacheck {
 
-// Only errors change an exit status (contract: "Severities").
+// Only errors change an exit status.
 enum class Severity : uint8_t { kNote, kWarning, kError };
 
 // One value a rule, in the order of rules.def.
@@ -91,7 +91,7 @@ struct ParentRef {
 };
 
 struct ObjectRef {
-  std::string kind;                   // contract: "Kinds"
+  std::string kind;                   // interpose/ledger/kind.h
   uint64_t serial = 0;                // counts every object of the process from 1; never used again
   std::string device;                 // "rxe0"; empty where there is none
   std::vector<Number> numbers;

@@ -11,7 +11,7 @@ inline constexpr char kReportSchema[] = "rdmacheck-report";
 inline constexpr int kReportVersion = 1;
 
 // Pure. Whatever bytes the strings hold, the document is valid UTF-8: what is not becomes U+FFFD. What is not known is
-// null where the contract names the field, and left out elsewhere.
+// null where docs/report_format.md has the field always, and left out elsewhere.
 std::string JsonOf(const Report& report, FrameSource& frames);
 
 }  // namespace rdmacheck

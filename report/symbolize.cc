@@ -409,12 +409,17 @@ Symbolizer::Module* Symbolizer::ModuleOf(const Frame& frame) {
 
 namespace {
 
-// A verb that <infiniband/verbs.h> inlines is the call itself, and its name (__ibv_reg_mr) says less than its caller's.
-bool IsInlinedVerb(const std::vector<Frame>& frames) {
-  constexpr std::string_view kHeader = "infiniband/verbs.h";
-  if (frames.size() < 2 || frames[0].module != frames[1].module || frames[0].offset != frames[1].offset) return false;
-  const std::string& file = frames[0].file;
-  return file.size() >= kHeader.size() && file.compare(file.size() - kHeader.size(), kHeader.size(), kHeader) == 0;
+// A verb that <infiniband/verbs.h> writes out in the caller is the callee in the reader's eyes, as an exported one is.
+void DropInlineVerbs(std::vector<Frame>* frames) {
+  constexpr std::string_view kHeaders = "/infiniband/";
+  while (frames->size() > 1) {
+    const Frame &inner = frames->front(), &outer = (*frames)[1];
+    const size_t slash = inner.file.rfind('/');
+    if (slash == std::string::npos || slash + 1 < kHeaders.size()) return;
+    if (inner.file.compare(slash + 1 - kHeaders.size(), kHeaders.size(), kHeaders) != 0) return;
+    if (inner.offset != outer.offset || inner.module != outer.module) return;
+    frames->erase(frames->begin());
+  }
 }
 
 }  // namespace
@@ -440,24 +445,12 @@ void Symbolizer::Resolve(std::vector<Frame>* frames) {
       resolved.push_back(std::move(full));
     }
   }
-  while (IsInlinedVerb(resolved)) resolved.erase(resolved.begin());
+  DropInlineVerbs(&resolved);
   *frames = std::move(resolved);
 }
 
 namespace {
 
-// A verb that <infiniband/verbs.h> writes out in the caller is the callee in the reader's eyes, as an exported one is.
-void DropInlineVerbs(std::vector<Frame>* frames) {
-  constexpr std::string_view kHeaders = "/infiniband/";
-  while (frames->size() > 1) {
-    const Frame &inner = frames->front(), &outer = (*frames)[1];
-    const size_t slash = inner.file.rfind('/');
-    if (slash == std::string::npos || slash + 1 < kHeaders.size()) return;
-    if (inner.file.compare(slash + 1 - kHeaders.size(), kHeaders.size(), kHeaders) != 0) return;
-    if (inner.offset != outer.offset || inner.module != outer.module) return;
-    frames->erase(frames->begin());
-  }
-}
 
 }  // namespace
 

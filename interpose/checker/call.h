@@ -17,8 +17,7 @@ class Checker;
 struct Argument {
   Kind kind = Kind::kNone;
   uintptr_t handle = 0;
-  bool required = true;         // NULL here is a fault of the program
-  const void* device = nullptr; // ibv_context of the object where it can be read (the object lives), or null
+  bool required = true;  // NULL here is a bug of the program
 };
 using Arguments = absl::InlinedVector<Argument, 8>;
 using Pins = absl::InlinedVector<Slot, 8>;

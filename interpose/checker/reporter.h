@@ -1,5 +1,5 @@
 // Takes findings, counts them, says them. A finding's text leaves by one write(2) at once; the JSON document is replaced
-// as a whole at the moments the contract names.
+// as a whole at the moments that docs/report_format.md names.
 //
 // What is counted is exact and bounded in memory: counts for each rule and severity, and one entry for each different
 // finding, by its key (rule, severity, kind, device, verb and stacks, never the object). Beside an entry stands the

@@ -162,14 +162,15 @@ struct CmEndsOnId : CmUsesId {
   }
 };
 
+// `kQpLeft`: the id's QP and SRQ are the program's to destroy; rdma_destroy_ep destroys them itself.
+template <bool kQpLeft>
 struct CmDestroysId : CmEffect {
   static constexpr bool kDestroys = true;
   using State = Destruction;
   template <class Args>
   static bool Before(Call& call, State& state, const Args& args) {
     if (!BeginDestroy(call, Kind::kCmId, HandleOf(std::get<0>(args)), &state)) return false;
-    // rdma_destroy_ep destroys the id's QP and SRQ itself.
-    if (state.active) JudgeCmId(call, state.found.slot, call.verb()[5] == 'd' && call.verb()[13] == 'i');
+    if (state.active) JudgeCmId(call, state.found.slot, kQpLeft);
     return true;
   }
   template <class Args, class R>

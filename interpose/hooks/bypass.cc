@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "interpose/hooks/dlsym_hook.h"
 #include "interpose/hooks/plt_rows.h"
 #include "interpose/libraries/loader_name.h"
 
@@ -29,8 +30,7 @@ struct Watched {
 
 const Watched* FindWatched(const char* name) {
   // A process has a hundred thousand relocations, nearly all about something else.
-  if (strchr("irme_h", name[0]) == nullptr) return nullptr;
-  if (strncmp(name, "ibv_", 4) != 0 && name[0] != 'r' && strstr(name, "dv_") == nullptr) return nullptr;
+  if (rdmacheck_may_be_watched(name) == 0) return nullptr;
   static constexpr Watched kWatched[] = {
 #define PLT_VERB(library, version, symbol, argc, ...) {#symbol, Library::library},
 #define SLOT_VERB(symbol, slot, ...)

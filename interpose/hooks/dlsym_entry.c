@@ -11,6 +11,7 @@
 #include <dlfcn.h>
 #include <stddef.h>
 
+int rdmacheck_may_be_watched(const char* name);
 int rdmacheck_is_missing(const char* name, const char* version);
 void* rdmacheck_redirect(void* handle, const char* name, const char* version, void* real);
 void* rdmacheck_real_dlsym(void);
@@ -27,7 +28,7 @@ static int begins_with(const char* text, const char* head) {
 }
 
 /* Nearly every question is about something else. */
-static int may_be_ours(const char* name) {
+int rdmacheck_may_be_watched(const char* name) {
   if (name == NULL) return 0;
   if (begins_with(name, "ibv_") || begins_with(name, "rdma_") || begins_with(name, "rsocket") ||
       begins_with(name, "raccept") || begins_with(name, "rclose")) {
@@ -49,19 +50,19 @@ static void* of_handle(void* handle, const char* name, const char* version) __at
 static void* of_handle(void* handle, const char* name, const char* version) {
   void* real = version != NULL ? ((dlvsym_function)rdmacheck_real_dlvsym())(handle, name, version)
                                : ((dlsym_function)rdmacheck_real_dlsym())(handle, name);
-  if (real == NULL || !may_be_ours(name)) return real;
+  if (real == NULL || !rdmacheck_may_be_watched(name)) return real;
   return rdmacheck_redirect(handle, name, version, real);
 }
 
 __attribute__((visibility("default"), used)) void* rdmacheck_dlsym(void* handle, const char* name) {
   if (handle != RTLD_DEFAULT && handle != RTLD_NEXT) return of_handle(handle, name, NULL);
-  if (may_be_ours(name) && rdmacheck_is_missing(name, NULL)) return nothing(name, NULL);
+  if (rdmacheck_may_be_watched(name) && rdmacheck_is_missing(name, NULL)) return nothing(name, NULL);
   return ((dlsym_function)rdmacheck_real_dlsym())(handle, name);
 }
 
 __attribute__((visibility("default"), used)) void* rdmacheck_dlvsym(void* handle, const char* name, const char* version) {
   if (handle != RTLD_DEFAULT && handle != RTLD_NEXT) return of_handle(handle, name, version);
-  if (may_be_ours(name) && rdmacheck_is_missing(name, version)) return nothing(name, version);
+  if (rdmacheck_may_be_watched(name) && rdmacheck_is_missing(name, version)) return nothing(name, version);
   return ((dlvsym_function)rdmacheck_real_dlvsym())(handle, name, version);
 }
 

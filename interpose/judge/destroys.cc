@@ -12,6 +12,7 @@
 #include "interpose/judge/objects.h"
 #include "interpose/base/clock.h"
 #include "interpose/checker/checker.h"
+#include "report/modules.h"
 
 namespace rdmacheck {
 namespace {
@@ -49,9 +50,8 @@ void AddModules(Checker& checker, Finding* finding, const std::vector<Record>& c
   for (const Record& child : children) {
     const StackDepot::Node* node = checker.depot().Get(child.stack);
     if (node == nullptr || node->depth == 0) continue;
-    std::string path = checker.modules().Get(node->places[0].module).path;
-    if (const size_t slash = path.rfind('/'); slash != std::string::npos) path.erase(0, slash + 1);
-    modules.Add(path);
+    const std::string path = checker.modules().Get(node->places[0].module).path;
+    modules.Add(std::string(LastPart(path)));
   }
   if (modules.counts().size() < 2) return;
   finding->adds.push_back(Is<Sentence::kCreatedByModules>(modules.counts().size(), modules));

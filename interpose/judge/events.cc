@@ -256,13 +256,13 @@ void SayUnacked(Call& call, const Record& record, const EventCount& events, bool
   checker.reporter().Say(std::move(finding));
 }
 
-bool SayIfLate(Call& call, Kind kind, uintptr_t handle, bool live_owes) {
+bool SayIfLate(Call& call, Kind kind, uintptr_t handle) {
   Checker& checker = call.checker();
   DeadRecord dead;
   if (!checker.ledger().FindDead(kind, handle, &dead)) return false;
   const EventCount& events = dead.events;
   const bool owed = events.taken > events.acked || events.async_taken > events.async_acked;
-  if (!owed || live_owes || !checker.judges_races()) return false;
+  if (!owed || !checker.judges_races()) return false;
   Finding finding = FindingOf(Rule::kLateAck, call, Is<Sentence::kLateAck>());
   finding.has_object = true;
   finding.object = DescribeDead(checker, dead);
@@ -286,7 +286,7 @@ bool BeginAck(Call& call, Kind kind, uintptr_t handle, bool async, uint64_t coun
   const Found found = ledger.Pin(kind, handle);
   if (found.slot == 0) {
     if (found.standing != Standing::kDead) return true;
-    if (SayIfLate(call, kind, handle, false)) return false;
+    if (SayIfLate(call, kind, handle)) return false;
     DeadRecord dead;
     if (ledger.FindDead(kind, handle, &dead) && IsStillDead(call.checker(), dead)) SayDead(call, dead, Fate::kForwarded);
     return true;
@@ -294,7 +294,7 @@ bool BeginAck(Call& call, Kind kind, uintptr_t handle, bool async, uint64_t coun
   const EventCount events = ledger.EventsOf(found.slot);
   const bool owes = async ? events.async_taken > events.async_acked : events.taken > events.acked;
   bool forward = true;
-  if (!owes && SayIfLate(call, kind, handle, owes)) {
+  if (!owes && SayIfLate(call, kind, handle)) {
     forward = false;  // the address belongs to another object now, which this ack would hang
   } else {
     if ((found.flags & kClosed) != 0) SayClosed(call, found.slot, Fate::kForwarded);
@@ -317,7 +317,7 @@ bool BeginAck(Call& call, Kind kind, uintptr_t handle, bool async, uint64_t coun
 }  // namespace
 
 bool BeginGetCqEvent(Call& call, uintptr_t channel) {
-  if (!BeginUseOfGet(call, {Kind::kCompChannel, channel, true, nullptr})) return false;
+  if (!BeginUseOfGet(call, {Kind::kCompChannel, channel, true})) return false;
   BeginGet(call, Activity::kGetCqEvent, Kind::kCompChannel, channel);
   return true;
 }
@@ -353,7 +353,7 @@ bool BeginAckCqEvents(Call& call, uintptr_t cq, unsigned count) {
 }
 
 bool BeginGetAsyncEvent(Call& call, uintptr_t context) {
-  if (!BeginUseOfGet(call, {Kind::kContext, context, true, nullptr})) return false;
+  if (!BeginUseOfGet(call, {Kind::kContext, context, true})) return false;
   BeginGet(call, Activity::kGetAsyncEvent, Kind::kContext, context);
   return true;
 }

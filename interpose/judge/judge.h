@@ -1,7 +1,7 @@
 // What the checker thinks of each call: the rules. Called by the verbs' effects, before and after the real verb; no
 // function here calls a verb, and none holds a lock when it returns.
 //
-// A Begin function returns whether the call may be forwarded. It may not where the contract says so: a dead handle to a
+// A Begin function returns whether the call may be forwarded. It may not (docs/rules.md): a dead handle to a
 // destroy or to a get of events, a NULL to a create or destroy, a late ack. Everything else is forwarded, after it has been said.
 #pragma once
 

@@ -43,7 +43,8 @@ enum EntryFlag : uint8_t {
   kDeviceLost = 32, // it returned EIO, or its device said DEVICE_FATAL
 };
 
-// The numbers people know an object by. What a, b and c hold depends on the kind; numbers.cc is the only reader.
+// The numbers people know an object by. What a, b and c hold depends on the kind: verbs/numbers.h
+// writes them, NumbersFor() in judge/objects.cc reads them.
 struct Numbers {
   uint64_t a = 0, b = 0, c = 0;
 };

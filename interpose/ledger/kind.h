@@ -1,4 +1,4 @@
-// Every kind of object the checker knows, with the name that reports use (contract: "Kinds").
+// Every kind of object the checker knows, with the name that reports use.
 #pragma once
 
 #include <cstddef>

@@ -43,15 +43,10 @@ Search LookFor(Library library, const void* address) {
 }  // namespace
 
 const char* SonameOf(Library library) {
-  switch (library) {
-    case Library::kIbverbs: return "libibverbs.so.1";
-    case Library::kMlx5: return "libmlx5.so.1";
-    case Library::kMlx4: return "libmlx4.so.1";
-    case Library::kEfa: return "libefa.so.1";
-    case Library::kHns: return "libhns.so.1";
-    case Library::kRdmacm: return "librdmacm.so.1";
-  }
-  return "";
+#define RDMACHECK_LIBRARY(name, soname) soname,
+  static constexpr const char* kSonames[] = {RDMACHECK_LIBRARIES(RDMACHECK_LIBRARY)};
+#undef RDMACHECK_LIBRARY
+  return kSonames[static_cast<size_t>(library)];
 }
 
 bool IsFileOf(Library library, const char* loader_name) {

@@ -10,10 +10,20 @@
 namespace rdmacheck {
 
 // The libraries whose functions are watched.
-enum class Library : uint8_t { kIbverbs, kMlx5, kMlx4, kEfa, kHns, kRdmacm };
+#define RDMACHECK_LIBRARIES(X)      \
+  X(kIbverbs, "libibverbs.so.1")    \
+  X(kMlx5, "libmlx5.so.1")          \
+  X(kMlx4, "libmlx4.so.1")          \
+  X(kEfa, "libefa.so.1")            \
+  X(kHns, "libhns.so.1")            \
+  X(kRdmacm, "librdmacm.so.1")
+#define RDMACHECK_LIBRARY(name, soname) name,
+enum class Library : uint8_t { RDMACHECK_LIBRARIES(RDMACHECK_LIBRARY) };
+#undef RDMACHECK_LIBRARY
+#define RDMACHECK_LIBRARY(name, soname) Library::name,
+inline constexpr Library kLibraries[] = {RDMACHECK_LIBRARIES(RDMACHECK_LIBRARY)};
+#undef RDMACHECK_LIBRARY
 const char* SonameOf(Library library);
-inline constexpr Library kLibraries[] = {Library::kIbverbs, Library::kMlx5, Library::kMlx4,
-                                         Library::kEfa,     Library::kHns,  Library::kRdmacm};
 // Is this a loaded file of the library, by the name that the loader has for it? Known by the head of its last part:
 // libmlx5.so.1 is a link to libmlx5.so.1.24.44.0.
 bool IsFileOf(Library library, const char* loader_name);

@@ -11,11 +11,11 @@
 #include <cstring>
 
 #include "absl/container/inlined_vector.h"
-#include "absl/strings/match.h"
-#include "absl/strings/string_view.h"
 #include "interpose/libraries/loaded_object.h"
 #include "interpose/libraries/loader_name.h"
+#include "report/elf_file.h"
 #include "report/mapped_file.h"
+#include "report/modules.h"
 
 namespace rdmacheck {
 namespace {
@@ -24,23 +24,9 @@ std::string BuildIdOf(const dl_phdr_info* info) {
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     const ElfW(Phdr)& segment = info->dlpi_phdr[i];
     if (segment.p_type != PT_NOTE) continue;
-    const char* at = reinterpret_cast<const char*>(info->dlpi_addr + segment.p_vaddr);
-    const char* const end = at + segment.p_memsz;
-    while (at + sizeof(ElfW(Nhdr)) <= end) {
-      const auto* note = reinterpret_cast<const ElfW(Nhdr)*>(at);
-      const char* name = at + sizeof(*note);
-      const char* data = name + ((note->n_namesz + 3u) & ~3u);
-      if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && memcmp(name, "GNU", 4) == 0) {
-        static constexpr char kHex[] = "0123456789abcdef";
-        std::string id;
-        for (uint32_t k = 0; k < note->n_descsz; ++k) {
-          id += kHex[static_cast<unsigned char>(data[k]) >> 4];
-          id += kHex[static_cast<unsigned char>(data[k]) & 15];
-        }
-        return id;
-      }
-      at = data + ((note->n_descsz + 3u) & ~3u);
-    }
+    const auto* notes = reinterpret_cast<const char*>(info->dlpi_addr + segment.p_vaddr);
+    std::string id = BuildIdIn(std::string_view(notes, segment.p_memsz));
+    if (!id.empty()) return id;
   }
   return std::string();
 }
@@ -97,15 +83,11 @@ int Visit(dl_phdr_info* info, size_t, void* data) {
 
 namespace {
 
-Module::Owner OwnerOfName(absl::string_view name) {
-  if (const size_t slash = name.rfind('/'); slash != absl::string_view::npos) name.remove_prefix(slash + 1);
-  if (absl::StartsWith(name, "librdmacm.so")) return Module::Owner::kLibrdmacm;
-  if (absl::StartsWith(name, "libibverbs.so")) return Module::Owner::kLibibverbs;
-  for (const char* provider : {"libmlx5.so", "libmlx4.so", "libefa.so", "libhns.so", "libmana.so", "libionic.so"}) {
-    if (absl::StartsWith(name, provider)) return Module::Owner::kDirectVerbs;
-  }
-  if (absl::StrContains(name, "-rdmav")) return Module::Owner::kDirectVerbs;
-  return Module::Owner::kProgram;
+Module::Owner OwnerOfName(std::string_view path) {
+  const std::string_view name = LastPart(path);
+  if (name.substr(0, 12) == "librdmacm.so") return Module::Owner::kLibrdmacm;
+  if (name.substr(0, 13) == "libibverbs.so") return Module::Owner::kLibibverbs;
+  return IsProvider(name) ? Module::Owner::kDirectVerbs : Module::Owner::kProgram;
 }
 
 }  // namespace

@@ -22,6 +22,7 @@
 #include "report/cli/status.h"
 #include "report/cli/terminal.h"
 #include "report/errno_name.h"
+#include "report/modules.h"
 #include "report/reader/report_reader.h"
 #include "report/sink.h"
 
@@ -84,7 +85,7 @@ Pattern PatternOf(const Target& target, int pid, const Options& options) {
     // What %e, %h and %r stand for is known here only where the program's own variables say so.
     const std::string exe = target.Link("exe");
     PathValues values = CurrentPathValues();
-    values.program = exe.substr(exe.rfind('/') + 1);
+    values.program = LastPart(exe);
     values.rank = RankOf([&target](const char* name) { return target.Variable(name); });
     path = ExpandPath(options.json_path, values, pid, nullptr);
   }

@@ -1,4 +1,4 @@
-// How the command ends (contract: "Exit statuses").
+// How the command ends (docs/command.md).
 #pragma once
 
 namespace rdmacheck {
