@@ -449,18 +449,16 @@ void Symbolizer::Resolve(std::vector<Frame>* frames) {
   *frames = std::move(resolved);
 }
 
-namespace {
-
-
-}  // namespace
-
 std::vector<Frame> SymbolizedFrames::FramesOf(StackId id) {
   if (id == kNoStack) return {};
   const auto [found, is_new] = resolved_.try_emplace(id);
   if (is_new) {
     found->second = raw_->FramesOf(id);
-    if (symbolizer_ != nullptr) symbolizer_->Resolve(&found->second);
-    DropInlineVerbs(&found->second);
+    if (symbolizer_ != nullptr) {
+      symbolizer_->Resolve(&found->second);
+    } else {
+      DropInlineVerbs(&found->second);
+    }
   }
   return found->second;
 }

@@ -12,17 +12,20 @@
 
 namespace rdmacheck {
 
-struct CmEffect {
+struct CmEffect : EffectDefaults {
   static constexpr bool kCm = true;
-  static constexpr bool kMinusOne = true;  // all int calls answer -1 and errno
-  static constexpr Kind kCreates = Kind::kNone;
-  static constexpr bool kDestroys = false;
-  using State = NoState;
+  static constexpr bool kMinusOne = true;
+};
+
+// The same of an effect that is written for verbs.
+template <class Effect>
+struct OfCm : Effect {
+  static constexpr bool kCm = true;
+  static constexpr bool kMinusOne = true;
 };
 
 template <Kind kKind>
-struct CmCreates : Creates<kKind, Under<>> {
-  static constexpr bool kCm = true;
+struct CmCreates : OfCm<Creates<kKind, Under<>>> {
   // Said again here, where the NumbersOf of librdmacm's own types is known.
   template <class Args, class T>
   static void After(Call& call, typename Creates<kKind, Under<>>::State& state, const Args&, T* object) {
@@ -31,25 +34,12 @@ struct CmCreates : Creates<kKind, Under<>> {
   }
 };
 
+// NULL does nothing: rdma_free_devices is free(3), and users of rdma_freeaddrinfo expect it as of freeaddrinfo(3).
 template <Kind kKind>
-struct CmDestroys : Destroys<kKind> {
-  static constexpr bool kCm = true;
-  static constexpr bool kMinusOne = true;
-};
-
-// rdma_freeaddrinfo(NULL) does nothing, as freeaddrinfo's own users expect.
-// rdma_free_devices(NULL) is free(NULL).
-struct CmFreesDevices : CmDestroys<Kind::kCmDeviceList> {
+struct CmFrees : OfCm<Destroys<kKind>> {
   template <class Args>
-  static bool Before(Call& call, State& state, const Args& args) {
-    return std::get<0>(args) == nullptr || CmDestroys<Kind::kCmDeviceList>::Before(call, state, args);
-  }
-};
-
-struct CmFreesAddrinfo : CmDestroys<Kind::kCmAddrinfo> {
-  template <class Args>
-  static bool Before(Call& call, State& state, const Args& args) {
-    return std::get<0>(args) == nullptr || CmDestroys<Kind::kCmAddrinfo>::Before(call, state, args);
+  static bool Before(Call& call, Destruction& state, const Args& args) {
+    return std::get<0>(args) == nullptr || Destroys<kKind>::Before(call, state, args);
   }
 };
 
@@ -222,7 +212,7 @@ struct CmMigrates : CmEffect {  // (id, channel or NULL)
 };
 
 struct CmTakesEvent : CmEffect {  // (channel, event**)
-  static constexpr int kRefusal = EBADF;
+  static constexpr bool kGetsEvent = true;
   template <class Args>
   static bool Before(Call& call, State&, const Args& args) {
     if (!BeginUseOfGet(call, ArgumentOf(std::get<0>(args), true))) return false;
@@ -248,7 +238,7 @@ struct CmTakesEvent : CmEffect {  // (channel, event**)
   }
 };
 
-struct CmAcksEvent : CmDestroys<Kind::kCmEvent> {};
+struct CmAcksEvent : OfCm<Destroys<Kind::kCmEvent>> {};
 
 struct CmGroupKey {  // (id, sockaddr* or attributes*)
   template <class T>
@@ -270,14 +260,8 @@ struct CmGroupKey {  // (id, sockaddr* or attributes*)
     return {(HandleOf(std::get<0>(args)) * 0x9E3779B97F4A7C15u ^ AddressOf(std::get<1>(args))) | 1, {}};
   }
 };
-struct CmJoins : CreatesKeyed<Kind::kMcast, Under<Arg<0>>, CmGroupKey> {
-  static constexpr bool kCm = true;
-  static constexpr bool kMinusOne = true;
-};
-struct CmLeaves : DestroysKeyed<Kind::kMcast, CmGroupKey> {
-  static constexpr bool kCm = true;
-  static constexpr bool kMinusOne = true;
-};
+using CmJoins = OfCm<CreatesKeyed<Kind::kMcast, Under<Arg<0>>, CmGroupKey>>;
+using CmLeaves = OfCm<DestroysKeyed<Kind::kMcast, CmGroupKey>>;
 
 struct CmGetsAddrinfo : CmEffect {  // (node, service, hints, rdma_addrinfo**)
   static constexpr Kind kCreates = Kind::kCmAddrinfo;

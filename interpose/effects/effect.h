@@ -26,12 +26,23 @@ inline int ErrorOfNull() { return errno != 0 ? errno : EINVAL; }
 
 struct NoState {};
 
-// A row that is in the table so that the handles it is given are looked at.
-template <class... Subjects>
-struct Uses {
+// A context's inline verbs are watched from its open to its close; hooks/ sees to that at the rows that say so.
+enum class ContextStep : uint8_t { kNone, kOpens, kCloses };
+
+// What an effect is unless it says otherwise.
+struct EffectDefaults {
+  static constexpr bool kCm = false;         // a call of librdmacm
+  static constexpr bool kMinusOne = false;   // an int call fails with -1 and errno
+  static constexpr bool kGetsEvent = false;  // it may wait; one that is not forwarded fails as on a closed descriptor
   static constexpr Kind kCreates = Kind::kNone;
   static constexpr bool kDestroys = false;
+  static constexpr ContextStep kContextStep = ContextStep::kNone;
   using State = NoState;
+};
+
+// A row that is in the table so that the handles it is given are looked at.
+template <class... Subjects>
+struct Uses : EffectDefaults {
   template <class Args>
   static bool Before(Call& call, State&, const Args& args) {
     Arguments arguments;
@@ -49,9 +60,8 @@ struct Uses {
 };
 
 template <Kind kKind, class Parents, Origin kOrigin = Origin::kCreated>
-struct Creates {
+struct Creates : EffectDefaults {
   static constexpr Kind kCreates = kKind;
-  static constexpr bool kDestroys = false;
   struct State {
     Pins pins;
   };
@@ -74,14 +84,8 @@ struct Creates {
 
 // The verb returns an int, and the object is named by the arguments: Key::Of(args) -> (handle, numbers).
 template <Kind kKind, class Parents, class Key>
-struct CreatesKeyed {
-  static constexpr Kind kCreates = kKind;
-  static constexpr bool kDestroys = false;
+struct CreatesKeyed : Creates<kKind, Parents> {
   using State = typename Creates<kKind, Parents>::State;
-  template <class Args>
-  static bool Before(Call& call, State& state, const Args& args) {
-    return Creates<kKind, Parents>::Before(call, state, args);
-  }
   template <class Args>
   static void After(Call& call, State& state, const Args& args, int result) {
     const int error = ErrorOf(result);
@@ -93,15 +97,9 @@ struct CreatesKeyed {
 // The verb returns a descriptor. It goes by close(2), which we do not watch: whether it is still open is asked of the
 // kernel when it matters, by the file's device and inode.
 template <class Parents>
-struct CreatesFd {
-  static constexpr bool kMinusOne = true;  // and errno
-  static constexpr Kind kCreates = Kind::kDmabufFd;
-  static constexpr bool kDestroys = false;
+struct CreatesFd : Creates<Kind::kDmabufFd, Parents> {
+  static constexpr bool kMinusOne = true;
   using State = typename Creates<Kind::kDmabufFd, Parents>::State;
-  template <class Args>
-  static bool Before(Call& call, State& state, const Args& args) {
-    return Creates<Kind::kDmabufFd, Parents>::Before(call, state, args);
-  }
   template <class Args>
   static void After(Call& call, State& state, const Args&, int fd) {
     Numbers numbers;
@@ -115,14 +113,7 @@ struct CreatesFd {
 };
 
 // ibv_alloc_buf returns the address; the handle is its third argument.
-struct CreatesBuf {
-  static constexpr Kind kCreates = Kind::kBuf;
-  static constexpr bool kDestroys = false;
-  using State = typename Creates<Kind::kBuf, Under<Arg<0>>>::State;
-  template <class Args>
-  static bool Before(Call& call, State& state, const Args& args) {
-    return Creates<Kind::kBuf, Under<Arg<0>>>::Before(call, state, args);
-  }
+struct CreatesBuf : Creates<Kind::kBuf, Under<Arg<0>>> {
   template <class Args>
   static void After(Call& call, State& state, const Args& args, void* address) {
     const bool made = address != nullptr && std::get<2>(args) != nullptr;
@@ -140,8 +131,7 @@ struct FirstArgument {
 };
 
 template <Kind kKind, class Key>
-struct DestroysKeyed {
-  static constexpr Kind kCreates = Kind::kNone;
+struct DestroysKeyed : EffectDefaults {
   static constexpr bool kDestroys = true;
   using State = Destruction;
   template <class Args>
@@ -206,9 +196,8 @@ struct ReservedQpnKey {  // (context, qpn*) or (context, qpn)
 
 // ---- device list and context
 
-struct Lists {
+struct Lists : EffectDefaults {
   static constexpr Kind kCreates = Kind::kDeviceList;
-  static constexpr bool kDestroys = false;
   using State = Pins;
   template <class Args>
   static bool Before(Call& call, State& state, const Args&) {
@@ -227,19 +216,15 @@ struct Lists {
   }
 };
 
-// A context's inline verbs are watched from its open to its close; hooks/ sees to that at the rows that say so.
-enum class ContextStep : uint8_t { kOpens, kCloses };
-
 inline uint64_t InternDeviceName(Checker& checker, const ibv_context* context) {
   const char* name = context->device == nullptr ? "" : context->device->name;
   return checker.InternName(std::string(name, strnlen(name, IBV_SYSFS_NAME_MAX)));
 }
 
 template <Origin kOrigin>
-struct OpensAs {
+struct OpensAs : EffectDefaults {
   static constexpr ContextStep kContextStep = ContextStep::kOpens;
   static constexpr Kind kCreates = Kind::kContext;
-  static constexpr bool kDestroys = false;
   using State = Pins;
   template <class Args>
   static bool Before(Call& call, State& state, const Args& args) {
@@ -265,9 +250,8 @@ struct OpensAs {
 using Opens = OpensAs<Origin::kCreated>;
 using Imports = OpensAs<Origin::kImported>;
 
-struct Closes {
+struct Closes : EffectDefaults {
   static constexpr ContextStep kContextStep = ContextStep::kCloses;
-  static constexpr Kind kCreates = Kind::kNone;
   static constexpr bool kDestroys = true;
   using State = Destruction;
   template <class Args>
@@ -282,12 +266,12 @@ struct Closes {
 
 // ---- events
 
-struct TakesCqEvent {  // (channel, cq**, cq_context**)
-  static constexpr bool kMinusOne = true;  // and errno
-  static constexpr int kRefusal = EBADF;
-  static constexpr Kind kCreates = Kind::kNone;
-  static constexpr bool kDestroys = false;
-  using State = NoState;
+struct TakesEvent : EffectDefaults {
+  static constexpr bool kMinusOne = true;
+  static constexpr bool kGetsEvent = true;
+};
+
+struct TakesCqEvent : TakesEvent {  // (channel, cq**, cq_context**)
   template <class Args>
   static bool Before(Call& call, State&, const Args& args) {
     return BeginGetCqEvent(call, HandleOf(std::get<0>(args)));
@@ -300,10 +284,7 @@ struct TakesCqEvent {  // (channel, cq**, cq_context**)
   }
 };
 
-struct AcksCqEvents {  // (cq, count)
-  static constexpr Kind kCreates = Kind::kNone;
-  static constexpr bool kDestroys = false;
-  using State = NoState;
+struct AcksCqEvents : EffectDefaults {  // (cq, count)
   template <class Args>
   static bool Before(Call& call, State&, const Args& args) {
     return BeginAckCqEvents(call, HandleOf(std::get<0>(args)), std::get<1>(args));
@@ -336,12 +317,7 @@ inline Argument ElementOf(const ibv_async_event* event) {
   }
 }
 
-struct TakesAsyncEvent {  // (context, event*)
-  static constexpr bool kMinusOne = true;  // and errno
-  static constexpr int kRefusal = EBADF;
-  static constexpr Kind kCreates = Kind::kNone;
-  static constexpr bool kDestroys = false;
-  using State = NoState;
+struct TakesAsyncEvent : TakesEvent {  // (context, event*)
   template <class Args>
   static bool Before(Call& call, State&, const Args& args) {
     return BeginGetAsyncEvent(call, HandleOf(std::get<0>(args)));
@@ -358,10 +334,7 @@ struct TakesAsyncEvent {  // (context, event*)
   }
 };
 
-struct AcksAsyncEvent {  // (event*)
-  static constexpr Kind kCreates = Kind::kNone;
-  static constexpr bool kDestroys = false;
-  using State = NoState;
+struct AcksAsyncEvent : EffectDefaults {  // (event*)
   template <class Args>
   static bool Before(Call& call, State&, const Args& args) {
     if (std::get<0>(args) == nullptr) {

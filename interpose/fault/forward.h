@@ -14,11 +14,6 @@
 
 namespace rdmacheck::fault {
 
-template <class Effect, class = void>
-struct IsOfCm : std::false_type {};
-template <class Effect>
-struct IsOfCm<Effect, std::enable_if_t<Effect::kCm>> : std::true_type {};
-
 // What has to be done at some verbs whatever the faults are: inline verbs are reached through a context's pointers, and a
 // device that may be lost is known by its contexts and channels.
 template <class Effect>
@@ -93,10 +88,10 @@ R Forward(R (*real)(A...), A... a) {
   if (real == nullptr) return Refuse<Effect, R>(EOPNOTSUPP);
   Passage passage;
   const bool concerned = Concerns(Row::kIndex);
-  if (__builtin_expect(concerned, false)) BeginPassage(Row::kIndex, IsOfCm<Effect>::value, &passage);
+  if (__builtin_expect(concerned, false)) BeginPassage(Row::kIndex, Effect::kCm, &passage);
   if constexpr (std::is_void_v<R>) {
     {
-      InsideCall inside(IsOfCm<Effect>::value, __builtin_frame_address(0));
+      InsideCall inside(Effect::kCm, __builtin_frame_address(0));
       real(a...);
     }
     EndPassage(passage);
@@ -114,8 +109,8 @@ R Forward(R (*real)(A...), A... a) {
     Upkeep<Effect>::Before(args);
     R result;
     {
-      InsideCall inside(IsOfCm<Effect>::value, __builtin_frame_address(0));
-      if constexpr (GetsEvent<Effect>::value) {
+      InsideCall inside(Effect::kCm, __builtin_frame_address(0));
+      if constexpr (Effect::kGetsEvent) {
         InsideGet get(passage);
         result = real(a...);
       } else {

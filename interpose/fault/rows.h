@@ -10,13 +10,8 @@
 
 namespace rdmacheck::fault {
 
-template <class Effect, class = void>
-struct GetsEvent : std::false_type {};
 template <class Effect>
-struct GetsEvent<Effect, std::void_t<decltype(Effect::kRefusal)>> : std::true_type {};
-
-template <class Effect>
-inline constexpr Deed kDeedOf = GetsEvent<Effect>::value           ? Deed::kGetsEvent
+inline constexpr Deed kDeedOf = Effect::kGetsEvent                 ? Deed::kGetsEvent
                                 : Effect::kDestroys                ? Deed::kDestroys
                                 : Effect::kCreates != Kind::kNone ? Deed::kCreates
                                                                    : Deed::kUses;

@@ -16,45 +16,19 @@
 
 namespace rdmacheck {
 
-template <class Effect, class = void>
-struct IsCm : std::false_type {};
 template <class Effect>
-struct IsCm<Effect, std::enable_if_t<Effect::kCm>> : std::true_type {};
-
-template <class Effect>
-using MarkedCallOf = std::conditional_t<IsCm<Effect>::value, MarkedCall<&Marks::cm>, MarkedCall<&Marks::verb>>;
-
-// What a call that is not forwarded returns as its error: EINVAL, but for the gets, which return what the kernel would for
-// a descriptor that is closed.
-template <class Effect, class = void>
-struct RefusalOf {
-  static constexpr int kError = EINVAL;
-};
-template <class Effect>
-struct RefusalOf<Effect, std::void_t<decltype(Effect::kRefusal)>> {
-  static constexpr int kError = Effect::kRefusal;
-};
-
-template <class Effect, class = void>
-struct StepOf {
-  static constexpr bool kOpens = false, kCloses = false;
-};
-template <class Effect>
-struct StepOf<Effect, std::void_t<decltype(Effect::kContextStep)>> {
-  static constexpr bool kOpens = Effect::kContextStep == ContextStep::kOpens;
-  static constexpr bool kCloses = Effect::kContextStep == ContextStep::kCloses;
-};
+using MarkedCallOf = std::conditional_t<Effect::kCm, MarkedCall<&Marks::cm>, MarkedCall<&Marks::verb>>;
 
 // The real verb. A context's pointers are watched from its open on, and are put back before it is closed.
 template <class Effect, class R, class... A>
 R CallReal(Checker& checker, R (*real)(A...), A... a) {
-  if constexpr (StepOf<Effect>::kOpens) {
+  if constexpr (Effect::kContextStep == ContextStep::kOpens) {
     ibv_context* context = real(a...);
     const int saved = errno;
     if (context != nullptr) Guarded(checker, [&] { AttachSlots(checker, context); });
     errno = saved;
     return context;
-  } else if constexpr (StepOf<Effect>::kCloses) {
+  } else if constexpr (Effect::kContextStep == ContextStep::kCloses) {
     ibv_context* context = std::get<0>(std::tuple<A...>(a...));
     DetachSlots(context);
     const R result = real(a...);
@@ -75,9 +49,9 @@ R Intercept(R (*real)(A...), void* caller, A... a) {
   if (real == nullptr) return Refuse<Effect, R>(EOPNOTSUPP);
   const int entry_errno = errno;
   const uintptr_t frame = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
-  const Reentry::Answer whose = Reentry::Ask(IsCm<Effect>::value, frame, caller);
+  const Reentry::Answer whose = Reentry::Ask(Effect::kCm, frame, caller);
   Checker* const checker = whose == Reentry::Answer::kInternal ? nullptr : TheChecker();
-  if (checker == nullptr || (IsCm<Effect>::value && !checker->options().track_rdmacm)) {
+  if (checker == nullptr || (Effect::kCm && !checker->options().track_rdmacm)) {
     errno = entry_errno;
     return real(a...);
   }
@@ -90,7 +64,7 @@ R Intercept(R (*real)(A...), void* caller, A... a) {
   typename Effect::State state{};
   if (!Guarded(*checker, true, [&] { return Effect::Before(call, state, args); })) {
     errno = entry_errno;
-    return Refuse<Effect, R>(RefusalOf<Effect>::kError);
+    return Refuse<Effect, R>(Effect::kGetsEvent ? EBADF : EINVAL);
   }
   errno = entry_errno;
   const auto finish = [&](auto result) {

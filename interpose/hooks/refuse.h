@@ -8,12 +8,7 @@
 namespace rdmacheck {
 
 // A call that is not forwarded returns `error` in its own way: int verbs the value, pointer verbs NULL and errno, void
-// ones nothing. Verbs that answer -1 and errno (descriptors, events, librdmacm) say so in their effect.
-template <class Effect, class = void>
-struct AnswersMinusOne : std::false_type {};
-template <class Effect>
-struct AnswersMinusOne<Effect, std::enable_if_t<Effect::kMinusOne>> : std::true_type {};
-
+// ones nothing. Verbs that return -1 and errno (descriptors, events, librdmacm) say so in their effect.
 template <class Effect, class R>
 R Refuse(int error) {
   if constexpr (std::is_void_v<R>) {
@@ -21,7 +16,7 @@ R Refuse(int error) {
   } else if constexpr (std::is_pointer_v<R>) {
     errno = error;
     return nullptr;
-  } else if constexpr (AnswersMinusOne<Effect>::value) {
+  } else if constexpr (Effect::kMinusOne) {
     errno = error;
     return -1;
   } else {
