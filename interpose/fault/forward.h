@@ -9,8 +9,8 @@
 #include "interpose/fault/device_loss.h"
 #include "interpose/fault/faults.h"
 #include "interpose/fault/patch.h"
-#include "interpose/fault/rows.h"
 #include "interpose/hooks/refuse.h"
+#include "interpose/hooks/rows.h"
 
 namespace rdmacheck::fault {
 

@@ -1,10 +1,22 @@
 #include "interpose/fault/verb_names.h"
 
 #include <cerrno>
+#include <type_traits>
 
-#include "interpose/fault/rows.h"
+#include "interpose/hooks/rows.h"
 
 namespace rdmacheck::fault {
+
+template <class Effect>
+inline constexpr Deed kDeedOf = Effect::kGetsEvent                 ? Deed::kGetsEvent
+                                : Effect::kDestroys                ? Deed::kDestroys
+                                : Effect::kCreates != Kind::kNone ? Deed::kCreates
+                                                                   : Deed::kUses;
+
+template <class Fn>
+inline constexpr bool kCanFail = false;
+template <class R, class... A>
+inline constexpr bool kCanFail<R (*)(A...)> = !std::is_void_v<R>;
 
 const VerbName kVerbNames[] = {
 #define PLT_VERB(library, version, symbol, argc, ...) {#symbol, kDeedOf<PltRow_##symbol::Effect>, kCanFail<PltRow_##symbol::Fn>},

@@ -7,50 +7,17 @@
 #include "interpose/libraries/fault_library.h"
 #include "interpose/hooks/plt_rows.h"
 
-namespace rdmacheck {
-namespace {
-
-struct NamedRow {
-  const char* name;
-  const char* version;
-  Library library;
-  RealPointers* real;
-  void* handle_hook;
-};
-
-template <class Row>
-NamedRow Name() {
-  return {Row::kName, Row::kVersion, Row::kLibrary, &Row::real, reinterpret_cast<void*>(&HandleHook<Row>::Call)};
-}
-
-const NamedRow* FindRow(const char* name) {
-  static const NamedRow kRows[] = {
-#define PLT_VERB(library, version, symbol, argc, ...) Name<Row_##symbol>(),
-#define SLOT_VERB(symbol, slot, ...)
-#include "interpose/effects/all_verbs.def"
-#undef PLT_VERB
-#undef SLOT_VERB
-  };
-  for (const NamedRow& row : kRows) {
-    if (strcmp(row.name, name) == 0) return &row;
-  }
-  return nullptr;
-}
-
-}  // namespace
-}  // namespace rdmacheck
-
 extern "C" {
 
 int rdmacheck_is_missing(const char* name, const char* version) {
-  const rdmacheck::NamedRow* row = rdmacheck::FindRow(name);
+  const rdmacheck::NamedRow* row = rdmacheck::FindRow<rdmacheck::HandleHook>(name);
   if (row == nullptr || (version != nullptr && strcmp(version, row->version) != 0)) return 0;
   return rdmacheck::FindReal(row->library, row->name, row->version) != nullptr ? 0 : 1;
 }
 
 void* rdmacheck_redirect(void* handle, const char* name, const char* version, void* real) {
   using rdmacheck::RealDlvsym;
-  const rdmacheck::NamedRow* row = rdmacheck::FindRow(name);
+  const rdmacheck::NamedRow* row = rdmacheck::FindRow<rdmacheck::HandleHook>(name);
   if (row == nullptr) return real;
   // IBVERBS_1.0 and whatever comes after ours are other functions of the same name: theirs, not ours.
   if (version != nullptr && strcmp(version, row->version) != 0) return real;

@@ -9,7 +9,7 @@
   static_assert(::rdmacheck::ResultOf<decltype(&::symbol)>::kArity == argc, "argc of " #symbol);                   \
   extern "C" __attribute__((visibility("default"), used)) typename ::rdmacheck::ResultOf<decltype(&::symbol)>::type \
       rdmacheck_##symbol(RDMACHECK_P##argc(symbol)) {                                                              \
-    using Row = ::rdmacheck::Row_##symbol;                                                                         \
+    using Row = ::rdmacheck::PltRow_##symbol;                                                                      \
     return ::rdmacheck::Intercept<Row>(::rdmacheck::Next<Row>(), __builtin_return_address(0) RDMACHECK_A##argc);   \
   }                                                                                                                \
   __asm__(".symver rdmacheck_" #symbol "," #symbol "@@" version);
