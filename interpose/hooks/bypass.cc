@@ -1,6 +1,5 @@
 #include "interpose/hooks/bypass.h"
 
-#include <elf.h>
 #include <link.h>
 
 #include <algorithm>
@@ -10,18 +9,11 @@
 
 #include "interpose/hooks/dlsym_hook.h"
 #include "interpose/hooks/plt_rows.h"
+#include "interpose/libraries/dynamic_section.h"
 #include "interpose/libraries/loader_name.h"
 
 namespace rdmacheck {
 namespace {
-
-#if defined(__x86_64__)
-constexpr uint32_t kJumpSlot = R_X86_64_JUMP_SLOT, kGlobDat = R_X86_64_GLOB_DAT;
-#elif defined(__aarch64__)
-constexpr uint32_t kJumpSlot = R_AARCH64_JUMP_SLOT, kGlobDat = R_AARCH64_GLOB_DAT;
-#else
-constexpr uint32_t kJumpSlot = 0, kGlobDat = 0;
-#endif
 
 struct Watched {
   const char* name;
@@ -79,35 +71,17 @@ bool IsInside(const std::vector<Range>& ranges, Library library, const void* add
 
 // The first watched function that this file's table of addresses has at the library itself, or null.
 const char* FirstBypass(const std::vector<Range>& ranges, uintptr_t base, const ElfW(Dyn)* dynamic) {
-  auto at = [base](ElfW(Addr) pointer) { return pointer < base ? base + pointer : pointer; };
-  const ElfW(Sym)* symbols = nullptr;
-  const char* strings = nullptr;
-  struct Table {
-    uintptr_t begin = 0;
-    size_t size = 0;
-  } tables[2];
-  for (const ElfW(Dyn)* entry = dynamic; entry->d_tag != DT_NULL; ++entry) {
-    switch (entry->d_tag) {
-      case DT_SYMTAB: symbols = reinterpret_cast<const ElfW(Sym)*>(at(entry->d_un.d_ptr)); break;
-      case DT_STRTAB: strings = reinterpret_cast<const char*>(at(entry->d_un.d_ptr)); break;
-      case DT_JMPREL: tables[0].begin = at(entry->d_un.d_ptr); break;
-      case DT_PLTRELSZ: tables[0].size = entry->d_un.d_val; break;
-      case DT_RELA: tables[1].begin = at(entry->d_un.d_ptr); break;
-      case DT_RELASZ: tables[1].size = entry->d_un.d_val; break;
-      default: break;
-    }
-  }
-  if (symbols == nullptr || strings == nullptr) return nullptr;
-  for (const Table& table : tables) {
-    const auto* rela = reinterpret_cast<const ElfW(Rela)*>(table.begin);
-    for (size_t i = 0; rela != nullptr && i < table.size / sizeof(*rela); ++i) {
-      const auto type = static_cast<uint32_t>(ELF64_R_TYPE(rela[i].r_info));
+  const DynamicSection file(base, dynamic);
+  if (file.symbols == nullptr || file.strings == nullptr) return nullptr;
+  for (const DynamicSection::Relocations& table : {file.calls, file.others}) {
+    for (size_t i = 0; table.first != nullptr && i < table.count; ++i) {
+      const ElfW(Rela)& relocation = table.first[i];
+      const auto type = static_cast<uint32_t>(ELF64_R_TYPE(relocation.r_info));
       if (type != kJumpSlot && type != kGlobDat) continue;
-      const char* name = strings + symbols[ELF64_R_SYM(rela[i].r_info)].st_name;
-      const Watched* watched = FindWatched(name);
+      const Watched* watched = FindWatched(file.NameOf(relocation));
       if (watched == nullptr) continue;
       // A call that was never made is not bound yet: its slot points into the file itself.
-      const void* target = *reinterpret_cast<void* const*>(base + rela[i].r_offset);
+      const void* target = *reinterpret_cast<void* const*>(base + relocation.r_offset);
       if (IsInside(ranges, watched->library, target)) return watched->name;
     }
   }

@@ -1,10 +1,10 @@
 #include "interpose/libraries/elf_lookup.h"
 
 #include <dlfcn.h>
-#include <elf.h>
-#include <link.h>
 
 #include <cstdint>
+
+#include "interpose/libraries/dynamic_section.h"
 
 // A sanitizer's checker, or a profiler, that stands before us asks dlsym for the functions it is about to replace: at that
 // moment its strcmp and its dl_iterate_phdr are ours too, and do not work yet. So nothing here calls anything, and this
@@ -26,12 +26,6 @@ bool BeginsWith(const char* text, const char* head) {
   return true;
 }
 
-// Some C libraries relocate the pointers of the dynamic section, some leave them relative.
-template <class T>
-T* At(const link_map* map, ElfW(Addr) pointer) {
-  return reinterpret_cast<T*>(pointer < map->l_addr ? map->l_addr + pointer : pointer);
-}
-
 uint32_t GnuHash(const char* name) {
   uint32_t h = 5381;
   for (; *name != '\0'; ++name) h = h * 33 + static_cast<unsigned char>(*name);
@@ -39,20 +33,10 @@ uint32_t GnuHash(const char* name) {
 }
 
 void* Search(const link_map* map, const char* name) {
-  const ElfW(Sym)* symbols = nullptr;
-  const char* strings = nullptr;
-  const uint32_t* hash = nullptr;
-  const uint16_t* versions = nullptr;
-  for (const ElfW(Dyn)* dynamic = map->l_ld; dynamic->d_tag != DT_NULL; ++dynamic) {
-    switch (dynamic->d_tag) {
-      case DT_SYMTAB: symbols = At<const ElfW(Sym)>(map, dynamic->d_un.d_ptr); break;
-      case DT_STRTAB: strings = At<const char>(map, dynamic->d_un.d_ptr); break;
-      case DT_GNU_HASH: hash = At<const uint32_t>(map, dynamic->d_un.d_ptr); break;
-      case DT_VERSYM: versions = At<const uint16_t>(map, dynamic->d_un.d_ptr); break;
-      default: break;
-    }
-  }
-  if (symbols == nullptr || strings == nullptr || hash == nullptr) return nullptr;
+  const DynamicSection file(map->l_addr, map->l_ld);
+  const auto* const symbols = file.symbols;
+  const auto* const hash = file.hash;
+  if (symbols == nullptr || file.strings == nullptr || hash == nullptr) return nullptr;
   const uint32_t buckets = hash[0], first = hash[1], bloom_words = hash[2];
   const auto* bucket = reinterpret_cast<const uint32_t*>(reinterpret_cast<const ElfW(Addr)*>(hash + 4) + bloom_words);
   const uint32_t* chain = bucket + buckets;
@@ -61,9 +45,9 @@ void* Search(const link_map* map, const char* name) {
   if (i < first) return nullptr;
   for (;; ++i) {
     const uint32_t other = chain[i - first];
-    const bool is_default = versions == nullptr || (versions[i] & 0x8000) == 0;
+    const bool is_default = file.versions == nullptr || (file.versions[i] & 0x8000) == 0;
     if (((other ^ h) >> 1) == 0 && is_default && symbols[i].st_shndx != SHN_UNDEF &&
-        Same(strings + symbols[i].st_name, name)) {
+        Same(file.strings + symbols[i].st_name, name)) {
       return reinterpret_cast<void*>(map->l_addr + symbols[i].st_value);
     }
     if ((other & 1) != 0) return nullptr;

@@ -1,7 +1,6 @@
 #include "interpose/libraries/past_sanitizer.h"
 
 #include <dlfcn.h>
-#include <elf.h>
 #include <link.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -10,6 +9,7 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "interpose/libraries/dynamic_section.h"
 #include "interpose/libraries/elf_lookup.h"
 #include "interpose/libraries/loaded_object.h"
 
@@ -22,14 +22,6 @@ namespace {
 constexpr bool kWatched = true;  // this library was built with it, to be watched
 #else
 constexpr bool kWatched = false;
-#endif
-
-#if defined(__x86_64__)
-constexpr uint32_t kJumpSlot = R_X86_64_JUMP_SLOT;
-#elif defined(__aarch64__)
-constexpr uint32_t kJumpSlot = R_AARCH64_JUMP_SLOT;
-#else
-#error "which relocation is a call of another file?"
 #endif
 
 // Those by which the sanitizer knows of threads and of the end of the process.
@@ -74,26 +66,13 @@ void CallPastSanitizer() {
   OwnFile file;
   VisitLoadedObject(reinterpret_cast<uintptr_t>(&CallPastSanitizer), &Note, &file);
   if (libc == nullptr || file.dynamic == nullptr) return;
-  const ElfW(Sym)* symbols = nullptr;
-  const char* strings = nullptr;
-  const ElfW(Rela)* slots = nullptr;
-  size_t slot_bytes = 0;
-  // glibc has made these pointers absolute.
-  for (const ElfW(Dyn)* at = file.dynamic; at->d_tag != DT_NULL; ++at) {
-    switch (at->d_tag) {
-      case DT_SYMTAB: symbols = reinterpret_cast<const ElfW(Sym)*>(at->d_un.d_ptr); break;
-      case DT_STRTAB: strings = reinterpret_cast<const char*>(at->d_un.d_ptr); break;
-      case DT_JMPREL: slots = reinterpret_cast<const ElfW(Rela)*>(at->d_un.d_ptr); break;
-      case DT_PLTRELSZ: slot_bytes = at->d_un.d_val; break;
-      default: break;
-    }
-  }
+  const DynamicSection section(file.base, file.dynamic);
   Protect(file, PROT_READ | PROT_WRITE);
-  for (size_t i = 0; i < slot_bytes / sizeof(*slots); ++i) {
-    if (ELF64_R_TYPE(slots[i].r_info) != kJumpSlot) continue;
-    const char* name = strings + symbols[ELF64_R_SYM(slots[i].r_info)].st_name;
-    if (MustStay(name)) continue;
-    if (void* own = RealDlsym()(libc, name)) *reinterpret_cast<void**>(file.base + slots[i].r_offset) = own;
+  for (size_t i = 0; i < section.calls.count; ++i) {
+    const ElfW(Rela)& call = section.calls.first[i];
+    const char* name = section.NameOf(call);
+    if (ELF64_R_TYPE(call.r_info) != kJumpSlot || MustStay(name)) continue;
+    if (void* own = RealDlsym()(libc, name)) *reinterpret_cast<void**>(file.base + call.r_offset) = own;
   }
   Protect(file, PROT_READ);
 }
