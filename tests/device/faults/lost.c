@@ -3,37 +3,8 @@
 //   lost real|simulated release|leave|race
 #include <poll.h>
 #include <signal.h>
-#include <stdatomic.h>
-#include <time.h>
 
-#include "event_scenario.h"
-
-static char memory[4096];
-static struct ibv_context* context;
-static struct ibv_pd* pd;
-static struct ibv_comp_channel* channel;
-static struct ibv_cq* cq;
-static struct ibv_mr* mr;
-static struct ibv_srq* srq;
-static struct ibv_qp* qp;
-
-struct reader {
-  atomic_int tid;
-  struct timespec when;
-  char words[100];
-};
-static struct reader completion, asynchronous, elsewhere;
-
-static struct ibv_context* open_named(const char* name) {
-  struct ibv_device** list = ibv_get_device_list(NULL);
-  struct ibv_context* found = NULL;
-  for (int i = 0; list[i] != NULL; ++i) {
-    if (strcmp(ibv_get_device_name(list[i]), name) == 0) found = ibv_open_device(list[i]);
-  }
-  ibv_free_device_list(list);
-  MUST(found != NULL);
-  return found;
-}
+#include "../doomed_device.h"
 
 static void* read_completion(void* unused) {
   struct ibv_cq* of = NULL;
@@ -63,19 +34,6 @@ static void* read_for_ever(void* other) {
   return NULL;
 }
 
-// Until it is blocked in the kernel: in read, poll or ppoll.
-static void await(const struct reader* reader) {
-  for (;;) {
-    char path[64], state[256] = "";
-    snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", reader->tid);
-    const int fd = reader->tid == 0 ? -1 : open(path, O_RDONLY);
-    const ssize_t size = fd < 0 ? 0 : read(fd, state, sizeof(state) - 1);
-    if (fd >= 0) close(fd);
-    if (size > 2 && (strncmp(state, "0 ", 2) == 0 || strncmp(state, "7 ", 2) == 0 || strncmp(state, "271 ", 4) == 0)) return;
-    sched_yield();
-  }
-}
-
 static void say(const char* call, int rc) { printf("%s: %s\n", call, rc == 0 ? "0" : strerrorname_np(rc < 0 ? errno : rc)); }
 
 static int kernel_objects(void) {
@@ -102,17 +60,7 @@ static void release(void) {
 int main(int argc, char** argv) {
   MUST(argc == 3);
   const int real = strcmp(argv[1], "real") == 0;
-  if (system("rdma link show rxe0/1 >/dev/null 2>&1 || rdma link add rxe0 type rxe netdev dummy0") != 0) return 98;
-  context = open_named("rxe0");
-  pd = ibv_alloc_pd(context);
-  channel = ibv_create_comp_channel(context);
-  cq = ibv_create_cq(context, 4, NULL, channel, 0);
-  mr = ibv_reg_mr(pd, memory, sizeof(memory), IBV_ACCESS_LOCAL_WRITE);
-  struct ibv_srq_init_attr shared = srq_attr();
-  srq = ibv_create_srq(pd, &shared);
-  struct ibv_qp_init_attr attr = qp_attr(IBV_QPT_RC, cq, srq);
-  qp = ibv_create_qp(pd, &attr);
-  MUST(mr != NULL && qp != NULL);
+  if (make_objects() != 0) return 98;
   pthread_t readers[2] = {start(read_completion, NULL), start(read_asynchronous, NULL)};
   await(&completion);
   await(&asynchronous);
