@@ -104,6 +104,16 @@ class JudgeTest : public testing::Test {
     Call call = In("rdma_get_cm_event", Kind::kCmEvent);
     NoteCmEvent(call, HandleOf(&cm_event_), HandleOf(&cm_id_), HandleOf(&cm_id_), HandleOf(&cm_channel_), 8, 28);
   }
+  void DestroyIdWithItsQpLeft() {
+    OpenAndAllocPd();
+    CreateId();
+    CreateQp();
+    Call call = In("rdma_destroy_id");
+    CmBelongings belongings;
+    belongings.objects[belongings.count++] = {Kind::kQp, HandleOf(&qp_)};
+    NoteCmBelongings(call, HandleOf(&cm_id_), belongings);
+    JudgeCmId(call, SlotOf(Kind::kCmId, &cm_id_), true);
+  }
   Slot SlotOf(Kind kind, const void* object) { return checker().ledger().Find(kind, HandleOf(object)).slot; }
 
   std::vector<Finding> Findings() { return checker().reporter().Findings(); }
@@ -452,28 +462,14 @@ TEST_F(JudgeTest, CmUnackedEvent) {
 }
 
 TEST_F(JudgeTest, CmQpLeftIsReportedAtTheEnd) {
-  OpenAndAllocPd();
-  CreateId();
-  CreateQp();
-  Call call = In("rdma_destroy_id");
-  CmBelongings belongings;
-  belongings.objects[belongings.count++] = {Kind::kQp, HandleOf(&qp_)};
-  NoteCmBelongings(call, HandleOf(&cm_id_), belongings);
-  JudgeCmId(call, SlotOf(Kind::kCmId, &cm_id_), true);
+  DestroyIdWithItsQpLeft();
   ExpectNothing();
   JudgeQpsLeftAtExit(checker());
   EXPECT_EQ(Only(Rule::kCmQpLeft).related.front().object.kind, "qp");
 }
 
 TEST_F(JudgeTest, CmQpLeftIsNotReportedIfTheQpWasDestroyedAfterTheId) {
-  OpenAndAllocPd();
-  CreateId();
-  CreateQp();
-  Call call = In("rdma_destroy_id");
-  CmBelongings belongings;
-  belongings.objects[belongings.count++] = {Kind::kQp, HandleOf(&qp_)};
-  NoteCmBelongings(call, HandleOf(&cm_id_), belongings);
-  JudgeCmId(call, SlotOf(Kind::kCmId, &cm_id_), true);
+  DestroyIdWithItsQpLeft();
   EXPECT_TRUE(Destroy("ibv_destroy_qp", Kind::kQp, &qp_));
   JudgeQpsLeftAtExit(checker());
   ExpectNothing();
