@@ -203,6 +203,8 @@ Program LookAt(const std::vector<std::string>& command) {
 
 namespace {
 
+}  // namespace
+
 std::string FindInstalled(const char* name, const char* variable, std::string* places) {
   std::vector<std::string> candidates;
   const char* wanted = getenv(variable);
@@ -227,13 +229,6 @@ std::string FindInstalled(const char* name, const char* variable, std::string* p
     if (access(path.c_str(), R_OK) == 0) return path;
   }
   return {};
-}
-
-}  // namespace
-
-std::string FindLibrary(std::string* places) { return FindInstalled("librdmacheck.so", "RDMACHECK_LIBRARY", places); }
-std::string FindFaultLibrary(std::string* places) {
-  return FindInstalled("librdmafault.so", "RDMACHECK_FAULT_LIBRARY", places);
 }
 
 std::string JoinPreload(const std::string& present, const std::string& library) {

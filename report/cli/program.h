@@ -15,11 +15,9 @@ struct Program {
 // Follows `#!` to the interpreter, and `env` to what it starts.
 Program LookAt(const std::vector<std::string>& command);
 
-// librdmacheck.so: RDMACHECK_LIBRARY, beside this command (a build), or where it is installed. Empty: not found, and
-// *places says where it was looked for.
-std::string FindLibrary(std::string* places);
-// librdmafault.so: RDMACHECK_FAULT_LIBRARY, or the same places.
-std::string FindFaultLibrary(std::string* places);
+// A library of ours: where the variable says, beside this command (a build), or where it is installed. Empty: not found,
+// and *places says where it was looked for.
+std::string FindInstalled(const char* name, const char* variable, std::string* places);
 
 // LD_PRELOAD with our library joined to what is there: after sanitizer runtimes, before all others, once.
 std::string JoinPreload(const std::string& present, const std::string& library);

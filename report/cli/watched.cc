@@ -121,8 +121,11 @@ bool MakeOptions(const RunOptions& run, const Folder& folder, LibraryOptions* ou
 
 namespace {
 
-// The path as LD_PRELOAD can hold it, which cannot quote. Empty: it was said why not.
-std::string PreloadName(const std::string& library, const Folder& folder) {
+// A library of ours as LD_PRELOAD can hold its path, which cannot quote. Empty: it was said why not.
+std::string Preloadable(const char* name, const char* variable, const Folder& folder) {
+  std::string places;
+  const std::string library = FindInstalled(name, variable, &places);
+  if (library.empty()) Say(Cat("cannot find ", name, " (looked for ", places, "); set ", variable, " to its path"));
   if (library.find_first_of(": ") == std::string::npos) return library;
   const std::string link = Cat(folder.path(), "/", LastPart(library));
   if (symlink(library.c_str(), link.c_str()) == 0) return link;
@@ -151,26 +154,14 @@ bool MakeFaults(const RunOptions& run, std::string* out) {
 
 bool MakeVariables(const RunOptions& run, const Folder& folder, const Program& program, const std::string& options,
                    Variables* out) {
-  std::string places;
-  std::string library = FindLibrary(&places);
-  if (library.empty()) {
-    Say(Cat("cannot find librdmacheck.so (looked for ", places, "); set RDMACHECK_LIBRARY to its path"));
-    return false;
-  }
-  library = PreloadName(library, folder);
+  const std::string library = Preloadable("librdmacheck.so", "RDMACHECK_LIBRARY", folder);
   if (library.empty()) return false;
   const std::string preload = VariableOf("LD_PRELOAD");
   std::string behind = preload;
   std::string faults = VariableOf("RDMACHECK_FAULTS");
   if (!MakeFaults(run, &faults)) return false;
   if (!faults.empty()) {
-    places.clear();
-    std::string fault_library = FindFaultLibrary(&places);
-    if (fault_library.empty()) {
-      Say(Cat("cannot find librdmafault.so (looked for ", places, "); set RDMACHECK_FAULT_LIBRARY to its path"));
-      return false;
-    }
-    fault_library = PreloadName(fault_library, folder);
+    const std::string fault_library = Preloadable("librdmafault.so", "RDMACHECK_FAULT_LIBRARY", folder);
     if (fault_library.empty()) return false;
     behind = JoinPreload(preload, fault_library);
     out->emplace_back("RDMACHECK_FAULTS", faults);
