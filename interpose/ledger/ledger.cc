@@ -494,6 +494,20 @@ Record Ledger::Get(Slot slot) const {
   return Copy(shard, slot >> kShardBits);
 }
 
+// visit(slot, entry, life) for each entry that is not free, under its shard's lock.
+template <class Visit>
+void Ledger::ForEachEntry(Visit visit) const {
+  for (uint32_t s = 0; s < kShards; ++s) {
+    const Shard& shard = shards_[s];
+    MutexLock lock(&shard.mutex);
+    for (uint32_t index = 1; index < shard.used; ++index) {
+      const Entry& entry = shard.At(index);
+      const Life life = entry.life.load(std::memory_order_relaxed);
+      if (life != Life::kFree) visit(SlotOf(s, index), entry, life);
+    }
+  }
+}
+
 // A million records are not sorted by moving them: their keys are, and each record is copied once.
 std::vector<Record> Ledger::All(size_t most, uint8_t without) const {
   struct Place {
@@ -505,16 +519,9 @@ std::vector<Record> Ledger::All(size_t most, uint8_t without) const {
   };
   auto older = [](const Place& a, const Place& b) { return a.age < b.age; };
   std::vector<Place> places;
-  for (uint32_t s = 0; s < kShards; ++s) {
-    const Shard& shard = shards_[s];
-    MutexLock lock(&shard.mutex);
-    for (uint32_t index = 1; index < shard.used; ++index) {
-      const Entry& entry = shard.At(index);
-      if (entry.life.load(std::memory_order_relaxed) == Life::kFree) continue;
-      if ((entry.flags.load(std::memory_order_relaxed) & without) != 0) continue;
-      places.push_back({age_of(entry), SlotOf(s, index)});
-    }
-  }
+  ForEachEntry([&](Slot slot, const Entry& entry, Life) {
+    if ((entry.flags.load(std::memory_order_relaxed) & without) == 0) places.push_back({age_of(entry), slot});
+  });
   if (places.size() > most) {
     const auto first = places.end() - static_cast<ptrdiff_t>(most);
     std::nth_element(places.begin(), first, places.end(), older);
@@ -630,16 +637,10 @@ void Ledger::SetFlagsUnder(Slot context, uint8_t set) {
     Serial serial;
   };
   std::vector<Place> places;
-  for (uint32_t s = 0; s < kShards; ++s) {
-    const Shard& shard = shards_[s];
-    MutexLock lock(&shard.mutex);
-    for (uint32_t index = 1; index < shard.used; ++index) {
-      const Entry& entry = shard.At(index);
-      const Life life = entry.life.load(std::memory_order_relaxed);
-      if (life == Life::kFree || life == Life::kZombie) continue;
-      places.push_back({SlotOf(s, index), {entry.parents[0], entry.parents[1]}, entry.serial.load(std::memory_order_relaxed)});
-    }
-  }
+  ForEachEntry([&](Slot slot, const Entry& entry, Life life) {
+    if (life == Life::kZombie) return;
+    places.push_back({slot, {entry.parents[0], entry.parents[1]}, entry.serial.load(std::memory_order_relaxed)});
+  });
   // Parents are few: for each it is found once whether it leads to the context.
   absl::flat_hash_map<Slot, bool> known;
   auto leads = [&](Slot parent) {

@@ -229,6 +229,8 @@ class Ledger {
   Found FoundAt(const Shard& shard, uint32_t index, Standing standing) const;
 
   static Shard* MapShards();
+  template <class Visit>
+  void ForEachEntry(Visit visit) const;
   static void Repair(Shard& shard) ABSL_NO_THREAD_SAFETY_ANALYSIS;
   Slot Add(Shard& shard, const Birth& birth, Serial serial, uint32_t born, absl::InlinedVector<Slot, 4>* dropped);
   uint32_t Allocate(Shard& shard) ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard.mutex);
