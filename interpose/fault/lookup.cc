@@ -13,11 +13,7 @@ namespace {
 
 // The checker hands our hooks on to those who ask it, so that it stands before them as it does before exported ones.
 bool IsBehindChecker() {
-  static const bool is = [] {
-    void* const checker = RealDlsym()(RTLD_DEFAULT, "rdmacheck_private_active");
-    if (checker == nullptr) dlerror();
-    return checker != nullptr;
-  }();
+  static const bool is = AskFor(RTLD_DEFAULT, "rdmacheck_private_active") != nullptr;
   return is;
 }
 

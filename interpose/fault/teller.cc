@@ -13,17 +13,12 @@
 namespace rdmacheck::fault {
 namespace {
 
-// Of the checker (runtime/injected.cc).
+// Of the checker (checker/injected.cc).
 using Note = void (*)(const char* fault, const char* verb, uint64_t number, int error, void* const* pcs, size_t depth,
                       const char* device, const char* sentence);
 
 Note Checker() {
-  static const Note found = [] {
-    const DlsymFunction find = RealDlsym();
-    void* const note = find == nullptr ? nullptr : find(RTLD_DEFAULT, "rdmacheck_private_fault_injected");
-    if (note == nullptr) dlerror();
-    return reinterpret_cast<Note>(note);
-  }();
+  static const auto found = reinterpret_cast<Note>(AskFor(RTLD_DEFAULT, "rdmacheck_private_fault_injected"));
   return found;
 }
 

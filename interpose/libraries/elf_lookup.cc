@@ -104,6 +104,13 @@ DlsymFunction RealDlsym() {
   return reinterpret_cast<DlsymFunction>(real);
 }
 
+void* AskFor(void* handle, const char* name) {
+  const DlsymFunction find = RealDlsym();
+  void* const found = find == nullptr ? nullptr : find(handle, name);
+  if (found == nullptr) dlerror();
+  return found;
+}
+
 }  // namespace rdmacheck
 
 extern "C" {

@@ -9,6 +9,8 @@ using DlvsymFunction = void* (*)(void* handle, const char* name, const char* ver
 // Those behind ours: the C library's, or another interposer's.
 DlsymFunction RealDlsym();
 DlvsymFunction RealDlvsym();
+// The same question, of which the program's dlerror() does not hear. Null: there is none.
+void* AskFor(void* handle, const char* name);
 
 }  // namespace rdmacheck
 

@@ -10,9 +10,7 @@ namespace {
 // A library that was preloaded is there before any verb, and stays.
 template <class Fn>
 Fn Ask(const char* name) {
-  void* const found = RealDlsym()(RTLD_NEXT, name);
-  if (found == nullptr) dlerror();
-  return reinterpret_cast<Fn>(found);
+  return reinterpret_cast<Fn>(AskFor(RTLD_NEXT, name));
 }
 
 }  // namespace

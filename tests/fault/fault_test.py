@@ -28,10 +28,9 @@ FAKE = str(BUILD / "tests/fake/lib")
 def table_names():
     """The verbs of the tables, exported and inline."""
     names = set()
-    for table in ["verbs/verbs.def", "verbs/direct_verbs.def", "rdmacm/rdmacm.def"]:
-        for path in SOURCE.glob(f"interpose/**/{table.split('/')[1]}"):
-            text = re.sub(r"//[^\n]*", "", path.read_text())
-            names |= set(re.findall(r'PLT_VERB\(\w+,\s*"[\w.]+",\s*(\w+),', text)) | set(re.findall(r"SLOT_VERB\((\w+),", text))
+    for table in ["verbs", "direct_verbs", "rdmacm"]:
+        text = re.sub(r"//[^\n]*", "", (SOURCE / f"interpose/effects/{table}.def").read_text())
+        names |= set(re.findall(r'PLT_VERB\(\w+,\s*"[\w.]+",\s*(\w+),', text)) | set(re.findall(r"SLOT_VERB\((\w+),", text))
     return names
 
 
