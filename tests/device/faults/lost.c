@@ -4,7 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 
-#include "../doomed_device.h"
+#include "../removal/doomed_device.h"
 
 static void* read_completion(void* unused) {
   struct ibv_cq* of = NULL;

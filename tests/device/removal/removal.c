@@ -50,7 +50,7 @@
 // EXPECT: WARNING open-at-exit: 1 object is still open when the process ends: 1 context
 // EXPECT-NOT: event-destroy-race
 // SAME-OUTPUT
-#include "../doomed_device.h"
+#include "doomed_device.h"
 
 static void* read_completion(void* unused) {
   struct ibv_cq* of = NULL;
