@@ -52,9 +52,14 @@ static int note(struct dl_phdr_info* info, size_t size, void* data) {
   return 0;
 }
 
-__attribute__((constructor)) static void prepare(void) {
+static void note_files(void) {
   int first = 1;
+  ours_count = exempt_count = 0;
   dl_iterate_phdr(note, &first);
+}
+
+__attribute__((constructor)) static void prepare(void) {
+  note_files();
   const char* value = getenv("HOSTILE_NTH");
   nth = value != NULL ? atol(value) : 0;
   value = getenv("HOSTILE_EVERY");
@@ -98,4 +103,13 @@ int posix_memalign(void** out, size_t alignment, size_t size) {
 void* mmap(void* address, size_t length, int protection, int flags, int fd, off_t offset) {
   if (fails(__builtin_return_address(0))) return MAP_FAILED;
   return (void*)syscall(SYS_mmap, address, length, protection, flags, fd, offset);
+}
+// A program may load its library of verbs late.
+void* dlopen(const char* file, int mode) {
+  void* (*next)(const char*, int) = (void* (*)(const char*, int))dlsym(RTLD_NEXT, "dlopen");
+  void* const library = next(file, mode);
+  ready = 0;
+  note_files();
+  ready = 1;
+  return library;
 }
