@@ -242,6 +242,9 @@ class Symbolizer::Module {
     return true;
   }
 
+  // libdw's own handler ends the process, and none may return. GNU's attribute is part of the type, as libdw has it.
+  __attribute__((noreturn)) static void ThrowOutOfMemory() { throw std::bad_alloc(); }
+
   static Dwarf* Begin(std::string_view image, Elf** elf) {
     *elf = elf_memory(const_cast<char*>(image.data()), image.size());
     Dwarf* dwarf = *elf == nullptr ? nullptr : dwarf_begin_elf(*elf, DWARF_C_READ, nullptr);
@@ -250,8 +253,7 @@ class Symbolizer::Module {
       *elf = nullptr;
       return nullptr;
     }
-    // libdw's own handler ends the process, and none may return.
-    dwarf_new_oom_handler(dwarf, [] { throw std::bad_alloc(); });
+    dwarf_new_oom_handler(dwarf, &ThrowOutOfMemory);
     return dwarf;
   }
 

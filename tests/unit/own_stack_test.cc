@@ -65,7 +65,7 @@ Seen InThread(size_t stack_size) {
 }
 
 TEST(OwnStackTest, ThreadsWithShortStacksMoveOthersStay) {
-  for (size_t size : {size_t{PTHREAD_STACK_MIN}, size_t{32768}, size_t{65536}, size_t{131072}}) {
+  for (size_t size : {static_cast<size_t>(PTHREAD_STACK_MIN), size_t{32768}, size_t{65536}, size_t{131072}}) {
     const Seen seen = InThread(size);
     EXPECT_TRUE(seen.known) << size;
     EXPECT_FALSE(seen.ample) << size;
