@@ -32,6 +32,7 @@ constexpr int kMostDescriptors = 1 << 16;
 struct Context {
   ibv_context* context = nullptr;  // null: closed
   std::string device;
+  bool doomed = false;  // its loss has been told, and follows
   std::atomic<bool> lost{false};
   Kernel kernel = Kernel::kModern;
   // They become readable when the device is lost: the kernel queues the asynchronous event first.
@@ -284,6 +285,7 @@ void NoteContext(ibv_context* context) {
   }
   known->context = context;
   known->device = context->device == nullptr ? "" : context->device->name;
+  known->doomed = false;
   known->lost.store(false);
   if (known->event_waker < 0) known->event_waker = eventfd(0, EFD_CLOEXEC);
   if (known->completion_waker < 0) known->completion_waker = eventfd(0, EFD_CLOEXEC);
@@ -302,6 +304,7 @@ void ForgetContext(ibv_context* context) {
     Unfollow(context->cmd_fd);
     Unfollow(context->async_fd);
     known->context = nullptr;
+    known->doomed = false;
     for (int* waker : {&known->event_waker, &known->completion_waker}) {
       if (*waker >= 0) close(*waker);
       *waker = -1;
@@ -328,18 +331,27 @@ void LoseDevices(const Fault& fault, const char* after) {
   const int saved = errno;
   CallStack stack;
   if (after != nullptr) TakeCallStack(&stack);
-  std::vector<std::string> told;
+  std::vector<Context*> doomed;
+  std::vector<std::string> devices;
   {
     MutexLock lock(&mutex);
     lost_devices.push_back(fault.device.empty() ? "*" : fault.device);
     for (Context* context : contexts) {
-      if (context->context == nullptr || context->lost.load() || !Concerned(fault, context->device)) continue;
-      Lose(context, fault.kernel);
-      if (std::find(told.begin(), told.end(), context->device) == told.end()) told.push_back(context->device);
+      if (context->context == nullptr || context->doomed || !Concerned(fault, context->device)) continue;
+      context->doomed = true;
+      doomed.push_back(context);
+      if (std::find(devices.begin(), devices.end(), context->device) == devices.end()) devices.push_back(context->device);
     }
   }
-  for (const std::string& device : told) {
+  // Told first: a thread that wakes up may end the process, or find what it would put down to the NIC.
+  for (const std::string& device : devices) {
     TellFault({fault.text.c_str(), after == nullptr ? "" : after, fault.nth, 0, true, &stack, device.c_str()});
+  }
+  {
+    MutexLock lock(&mutex);
+    for (Context* context : doomed) {
+      if (context->doomed) Lose(context, fault.kernel);  // unless it was closed meanwhile
+    }
   }
   errno = saved;
 }
