@@ -44,20 +44,20 @@ static int make_objects(void) {
 // A reader's words, printed by the main thread so that they come in one order.
 struct reader {
   atomic_int tid;
-  struct timespec when;
   char words[100];
 };
 static struct reader completion, asynchronous, elsewhere;
 
-// Until it is blocked in the kernel: in read, poll or ppoll.
+// Is it blocked in the kernel: in read, poll or ppoll?
+static int is_blocked(const struct reader* reader) {
+  char path[64], state[256] = "";
+  snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", reader->tid);
+  const int fd = reader->tid == 0 ? -1 : open(path, O_RDONLY);
+  const ssize_t size = fd < 0 ? 0 : read(fd, state, sizeof(state) - 1);
+  if (fd >= 0) close(fd);
+  return size > 2 && (strncmp(state, "0 ", 2) == 0 || strncmp(state, "7 ", 2) == 0 || strncmp(state, "271 ", 4) == 0);
+}
+
 static void await(const struct reader* reader) {
-  for (;;) {
-    char path[64], state[256] = "";
-    snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", reader->tid);
-    const int fd = reader->tid == 0 ? -1 : open(path, O_RDONLY);
-    const ssize_t size = fd < 0 ? 0 : read(fd, state, sizeof(state) - 1);
-    if (fd >= 0) close(fd);
-    if (size > 2 && (strncmp(state, "0 ", 2) == 0 || strncmp(state, "7 ", 2) == 0 || strncmp(state, "271 ", 4) == 0)) return;
-    sched_yield();
-  }
+  while (!is_blocked(reader)) sched_yield();
 }
