@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <utility>
 
 namespace rdmacheck {
@@ -15,6 +16,13 @@ std::string_view NameAt(std::string_view names, size_t at) {
   if (at >= names.size()) return {};
   names.remove_prefix(at);
   return names.substr(0, names.find('\0'));
+}
+
+// Which of several names for one function is the one to be told; see ComesBefore.
+uint8_t RankOf(const Elf64_Sym& symbol, std::string_view names) {
+  constexpr size_t kMost = 3;
+  const size_t underscores = std::min(NameAt(names, symbol.st_name).find_first_not_of('_'), kMost);
+  return static_cast<uint8_t>((ELF64_ST_BIND(symbol.st_info) == STB_LOCAL ? 0 : kMost + 1) + kMost - underscores);
 }
 
 std::string InHex(std::string_view bytes) {
@@ -52,7 +60,7 @@ void ElfFile::ReadHeaders() {
   if (count > bytes_.size() / sizeof(Elf64_Shdr)) return;
   std::vector<Elf64_Shdr> headers(count);
   if (count == 0 || !Read(header.e_shoff, headers.data(), count * sizeof(Elf64_Shdr)) || names_index >= count) return;
-  const std::string names = Bytes(headers[names_index].sh_offset, headers[names_index].sh_size);
+  const std::string_view names = Bytes(headers[names_index].sh_offset, headers[names_index].sh_size);
   for (const Elf64_Shdr& section : headers) {
     sections_.push_back({std::string(NameAt(names, section.sh_name)), section.sh_type, section.sh_link,
                          section.sh_flags, section.sh_addr, section.sh_offset, section.sh_size});
@@ -65,14 +73,13 @@ bool ElfFile::Read(uint64_t offset, void* out, size_t size) const {
   return true;
 }
 
-std::string ElfFile::Bytes(const Section& section) const {
-  return section.type == SHT_NOBITS ? std::string() : Bytes(section.offset, section.size);
+std::string_view ElfFile::Bytes(const Section& section) const {
+  return section.type == SHT_NOBITS ? std::string_view() : Bytes(section.offset, section.size);
 }
 
-std::string ElfFile::Bytes(uint64_t offset, uint64_t size) const {
-  if (size > bytes_.size()) return {};
-  std::string bytes(size, '\0');
-  return Read(offset, bytes.data(), bytes.size()) ? bytes : std::string();
+std::string_view ElfFile::Bytes(uint64_t offset, uint64_t size) const {
+  if (offset > bytes_.size() || size > bytes_.size() - offset) return {};
+  return bytes_.substr(offset, size);
 }
 
 std::string BuildIdIn(std::string_view notes) {
@@ -99,9 +106,23 @@ std::string ElfFile::BuildId() const {
   return {};
 }
 
-std::string ElfFile::DebugLink() const {
+std::string ElfFile::DebugLink(uint32_t* crc) const {
   for (const Section& section : sections_) {
-    if (section.name == ".gnu_debuglink") return std::string(NameAt(Bytes(section), 0));
+    if (section.name != ".gnu_debuglink") continue;
+    const std::string_view link = Bytes(section);
+    const std::string_view name = NameAt(link, 0);
+    // Behind the name's end, at the next word.
+    const size_t at = (name.size() + 4) & ~size_t{3};
+    if (crc != nullptr) *crc = 0;
+    if (crc != nullptr && at + sizeof(*crc) <= link.size()) memcpy(crc, link.data() + at, sizeof(*crc));
+    return std::string(name);
+  }
+  return {};
+}
+
+std::string_view ElfFile::PackedDebugData() const {
+  for (const Section& section : sections_) {
+    if (section.name == ".gnu_debugdata") return Bytes(section);
   }
   return {};
 }
@@ -109,9 +130,9 @@ std::string ElfFile::DebugLink() const {
 std::string ElfFile::DebugAltLink() const {
   for (const Section& section : sections_) {
     if (section.name != ".gnu_debugaltlink") continue;
-    const std::string link = Bytes(section);
+    const std::string_view link = Bytes(section);
     const size_t end = link.find('\0');  // of the file's name
-    return end == std::string::npos ? std::string() : InHex(std::string_view(link).substr(end + 1));
+    return end == std::string_view::npos ? std::string() : InHex(link.substr(end + 1));
   }
   return {};
 }
@@ -121,13 +142,13 @@ bool ElfFile::has_symtab() const {
                      [](const Section& section) { return section.type == SHT_SYMTAB && section.size > 0; });
 }
 
-void ElfFile::LoadSymbols() {
-  loaded_ = true;
+// visit(symbol, names)
+template <class Visit>
+void ElfFile::ForEachFunction(Visit visit) const {
   const uint32_t wanted = has_symtab() ? SHT_SYMTAB : SHT_DYNSYM;
   for (const Section& section : sections_) {
     if (section.type != wanted || section.link >= sections_.size() || (section.flags & SHF_COMPRESSED) != 0) continue;
-    names_ = Bytes(sections_[section.link]);
-    const std::string table = Bytes(section);
+    const std::string_view names = Bytes(sections_[section.link]), table = Bytes(section);
     for (size_t at = 0; at + sizeof(Elf64_Sym) <= table.size(); at += sizeof(Elf64_Sym)) {
       Elf64_Sym symbol;
       memcpy(&symbol, table.data() + at, sizeof(symbol));
@@ -140,24 +161,49 @@ void ElfFile::LoadSymbols() {
         size = code.address + code.size - symbol.st_value;
         if (size > code.size) continue;
       }
-      symbols_.push_back({symbol.st_value, size, symbol.st_name, ELF64_ST_BIND(symbol.st_info) == STB_LOCAL});
+      visit(Symbol{symbol.st_value, size, symbol.st_name, RankOf(symbol, names)}, names);
     }
     break;
   }
-  // Of several names for one address, the last is found: let that be a global one.
-  std::stable_sort(symbols_.begin(), symbols_.end(), [](const Symbol& a, const Symbol& b) {
-    return a.address != b.address ? a.address < b.address : a.local && !b.local;
-  });
 }
 
-std::string ElfFile::FunctionAt(uint64_t address) {
+void ElfFile::LoadSymbols() {
+  loaded_ = true;
+  try {
+    size_t count = 0;
+    ForEachFunction([&count](const Symbol&, std::string_view) { ++count; });
+    symbols_.reserve(count);
+  } catch (const std::bad_alloc&) {
+    memory_was_out_ = true;
+    return;
+  }
+  ForEachFunction([this](const Symbol& symbol, std::string_view names) {
+    names_ = names;
+    symbols_.push_back(symbol);
+  });
+  std::stable_sort(symbols_.begin(), symbols_.end(), [](const Symbol& a, const Symbol& b) { return a.ComesBefore(b); });
+}
+
+std::string ElfFile::FunctionAt(uint64_t address, uint64_t* begin) {
   if (!loaded_) LoadSymbols();
-  auto after = std::upper_bound(symbols_.begin(), symbols_.end(), address,
-                                [](uint64_t wanted, const Symbol& symbol) { return wanted < symbol.address; });
-  if (after == symbols_.begin()) return {};
-  const Symbol& symbol = *std::prev(after);
-  if (address - symbol.address >= symbol.size) return {};
-  return std::string(NameAt(names_, symbol.name));
+  Symbol found;
+  bool any = false;
+  if (memory_was_out_) {
+    // Slower, but nothing is needed for it. The last one up to the address counts, as below.
+    ForEachFunction([&](const Symbol& symbol, std::string_view names) {
+      if (symbol.address > address || (any && symbol.ComesBefore(found))) return;
+      any = true;
+      found = symbol;
+      names_ = names;
+    });
+  } else {
+    const auto after = std::upper_bound(symbols_.begin(), symbols_.end(), address,
+                                        [](uint64_t wanted, const Symbol& symbol) { return wanted < symbol.address; });
+    if (after != symbols_.begin()) found = *std::prev(after);
+  }
+  if (!found.Covers(address)) return {};
+  if (begin != nullptr) *begin = found.address;
+  return std::string(NameAt(names_, found.name));
 }
 
 }  // namespace rdmacheck

@@ -25,17 +25,21 @@ class ElfFile {
   ElfFile& operator=(const ElfFile&) = delete;
 
   bool ok() const { return ok_; }
+  std::string_view bytes() const { return bytes_; }
 
   // Lower-case hex; empty if there is none.
   std::string BuildId() const;
-  // What .gnu_debuglink names; empty if there is none.
-  std::string DebugLink() const;
+  // What .gnu_debuglink names; empty if there is none. `crc`: of all bytes of that file (zlib's crc32).
+  std::string DebugLink(uint32_t* crc = nullptr) const;
+  // The packed file in .gnu_debugdata; empty if there is none.
+  std::string_view PackedDebugData() const;
   // The build-id in .gnu_debugaltlink, as lower-case hex; empty if there is none.
   std::string DebugAltLink() const;
 
   // The mangled name of the function at an address as the file counts them (the first segment of a PIE lies at 0), by
-  // .symtab or, without one, .dynsym; empty if none covers it. Reads the tables at the first call.
-  std::string FunctionAt(uint64_t address);
+  // .symtab or, without one, .dynsym; empty if none covers it. `begin`: where it begins. Sorts the table at the first call, if
+  // there is memory for that.
+  std::string FunctionAt(uint64_t address, uint64_t* begin = nullptr);
   bool has_symtab() const;
 
  private:
@@ -47,12 +51,20 @@ class ElfFile {
   struct Symbol {
     uint64_t address = 0, size = 0;
     uint32_t name = 0;
-    bool local = false;
+    uint8_t rank = 0;
+    bool Covers(uint64_t wanted) const { return wanted >= address && wanted - address < size; }
+    // Of several names for one address the last is taken: let that be the one that people call, a global one with the fewest
+    // underscores in front (fork; not __fork, not __libc_fork).
+    bool ComesBefore(const Symbol& other) const {
+      return address != other.address ? address < other.address : rank < other.rank;
+    }
   };
 
   bool Read(uint64_t offset, void* out, size_t size) const;
-  std::string Bytes(uint64_t offset, uint64_t size) const;
-  std::string Bytes(const Section& section) const;
+  std::string_view Bytes(uint64_t offset, uint64_t size) const;
+  std::string_view Bytes(const Section& section) const;
+  template <class Visit>
+  void ForEachFunction(Visit visit) const;
   void LoadSymbols();
 
   void ReadHeaders();
@@ -62,8 +74,9 @@ class ElfFile {
   bool ok_ = false;
   std::vector<Section> sections_;
   bool loaded_ = false;
+  bool memory_was_out_ = false;  // there is no sorted table
   std::vector<Symbol> symbols_;  // by address
-  std::string names_;
+  std::string_view names_;
 };
 
 // The build-id among these notes (of a file or of loaded memory), as lower-case hex; empty if there is none.

@@ -7,7 +7,7 @@ namespace rdmacheck {
 namespace {
 
 constexpr RuleInfo kRules[] = {
-#define RDMACHECK_RULE(name, id, severity, title) {id, severity, title},
+#define RDMACHECK_RULE(name, id, severity, title, fix) {id, severity, title, fix},
 #include "report/rules.def"
 #undef RDMACHECK_RULE
 };

@@ -17,7 +17,7 @@ enum class Severity : uint8_t { kNote, kWarning, kError };
 
 // One value a rule, in the order of rules.def.
 enum class Rule : uint8_t {
-#define RDMACHECK_RULE(name, id, severity, title) name,
+#define RDMACHECK_RULE(name, id, severity, title, fix) name,
 #include "report/rules.def"
 #undef RDMACHECK_RULE
 };
@@ -26,6 +26,7 @@ struct RuleInfo {
   const char* id;     // what suppressions, JSON and docs/rules.md use; never changes its meaning
   Severity severity;  // the usual one; a finding may carry another (strict, busy-destroy)
   const char* title;
+  const char* fix;    // what to do, in a sentence: docs/rules.md, SARIF and `rdmacheck rules` show it
 };
 
 // The row of rules.def. Never fails.
@@ -36,6 +37,8 @@ const char* NameOf(Severity severity);  // "note", "warning", "error"
 
 // One frame of a stack. `module` and `offset` always hold what could be seen when the stack was first taken;
 // function, file and line are filled in by a Symbolizer, and stay empty where nothing is known.
+enum class Language : uint8_t { kNone, kPython };
+
 struct Frame {
   std::string function;
   std::string file;
@@ -43,6 +46,8 @@ struct Frame {
   std::string module;    // path of the loaded file; empty if the address lay in none
   uint64_t offset = 0;   // address minus load base: what addr2line wants
   std::string build_id;  // lower-case hex, or empty
+  Language language = Language::kNone;  // of a frame that is no code of a module: function, file and line are all there is
+  bool is_python() const { return language == Language::kPython; }
 };
 
 enum class StackRole : uint8_t { kHere, kCreated, kDestroyed, kClosed, kEventTaken, kOtherThread };
@@ -266,6 +271,7 @@ struct EnvironmentInfo {
   bool disassoc_destroy = false;    // as libibverbs read it
   uint32_t hooks_plt = 0, hooks_slots = 0, hooks_dlsym = 0;
   std::vector<std::string> unwatched;  // sentences
+  std::vector<std::string> verified;   // verify=kernel: the kinds that were compared with the kernel's list
 };
 
 // How many findings there are of each severity and rule, in the order in which they first came. Kept apart from the

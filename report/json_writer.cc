@@ -7,6 +7,7 @@
 
 #include "report/cat.h"
 #include "report/json_values.h"
+#include "report/version.h"
 
 namespace rdmacheck {
 namespace {
@@ -58,12 +59,14 @@ class JsonValues::Writer {
   }
 
   static Json Environment(const EnvironmentInfo& environment) {
-    return {{"libibverbs", TextOrNull(environment.libibverbs)},
-            {"librdmacm", TextOrNull(environment.librdmacm)},
-            {"disassoc_destroy", environment.disassoc_destroy},
-            {"hooks",
-             {{"plt", environment.hooks_plt}, {"slots", environment.hooks_slots}, {"dlsym", environment.hooks_dlsym}}},
-            {"unwatched", environment.unwatched}};
+    Json json = {{"libibverbs", TextOrNull(environment.libibverbs)},
+                 {"librdmacm", TextOrNull(environment.librdmacm)},
+                 {"disassoc_destroy", environment.disassoc_destroy},
+                 {"hooks",
+                  {{"plt", environment.hooks_plt}, {"slots", environment.hooks_slots}, {"dlsym", environment.hooks_dlsym}}},
+                 {"unwatched", environment.unwatched}};
+    if (!environment.verified.empty()) json["verified"] = environment.verified;
+    return json;
   }
 
   Json OneSummary(const Summary& summary) {
@@ -216,6 +219,7 @@ class JsonValues::Writer {
                         {"module", TextOrNull(frame.module)},
                         {"offset", frame.offset},
                         {"build_id", TextOrNull(frame.build_id)}});
+      if (frame.is_python()) frames.back()["language"] = "python";
     }
     return frames;
   }
@@ -228,7 +232,7 @@ JsonValues::~JsonValues() = default;
 Json JsonValues::Head() {
   return {{"schema", kReportSchema},
           {"version", kReportVersion},
-          {"tool", {{"name", "rdmacheck"}, {"version", RDMACHECK_VERSION}}}};
+          {"tool", {{"name", "rdmacheck"}, {"version", Version()}}}};
 }
 Json JsonValues::Of(const ProcessInfo& process) { return Writer::Process(process); }
 Json JsonValues::Of(const EnvironmentInfo& environment) { return Writer::Environment(environment); }

@@ -11,10 +11,10 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "report/cat.h"
 #include "report/frugal.h"
 #include "report/own_descriptors.h"
 #include "report/quiet_scope.h"
+#include "report/sentences.h"
 #include "report/text_writer.h"
 
 namespace rdmacheck {
@@ -74,9 +74,9 @@ bool NoDescriptorIsLeft() {
 std::string UseOfDescriptors() {
   const DescriptorCount count = CountDescriptors();
   if (!count.known) return {};
-  if (count.used == count.limit) return Cat("all ", count.used, " descriptors that RLIMIT_NOFILE allows are in use");
-  return Cat(count.limit > kMostCounted ? "at least " : "", count.used, " of the ", count.limit,
-             " descriptors that RLIMIT_NOFILE allows are in use");
+  if (count.used == count.limit) return Words(Is<Sentence::kAllDescriptors>(count.used));
+  return Words(count.limit > kMostCounted ? Is<Sentence::kManyDescriptors>(count.used, count.limit)
+                                          : Is<Sentence::kSomeDescriptors>(count.used, count.limit));
 }
 
 std::string UseOfLockedMemory() {
@@ -87,10 +87,10 @@ std::string UseOfLockedMemory() {
   Text status;
   if (ReadStatus(&status) == EMFILE) WithOwnDescriptors(&ReadStatus, &status);
   status.bytes[status.size] = '\0';
-  const std::string allowed = Cat("RLIMIT_MEMLOCK allows ", Bytes(limit.rlim_cur));
-  if (status.size == 0) return allowed;
-  return Cat(Bytes(BytesIn(status.bytes, "VmPin:")), " of memory are pinned and ",
-             Bytes(BytesIn(status.bytes, "VmLck:")), " locked; ", allowed);
+  const std::string allowed = Bytes(limit.rlim_cur);
+  if (status.size == 0) return Words(Is<Sentence::kLockedAllowed>(allowed));
+  return Words(Is<Sentence::kPinnedAndLocked>(Bytes(BytesIn(status.bytes, "VmPin:")),
+                                              Bytes(BytesIn(status.bytes, "VmLck:")), allowed));
 }
 
 }  // namespace rdmacheck

@@ -4,7 +4,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -12,6 +11,7 @@
 
 #include "report/frugal.h"
 #include "report/own_descriptors.h"
+#include "report/readable.h"
 
 namespace rdmacheck {
 namespace {
@@ -70,14 +70,8 @@ std::string_view MappedFile::Keep() { return std::exchange(bytes_, {}); }
 bool IsStillWhole(std::string_view mapping) {
   if (mapping.empty()) return false;
   if (Frugal()) return true;
-  const int saved = errno;
-  char byte = 0;
-  iovec to = {&byte, 1};
-  iovec from = {const_cast<char*>(&mapping.back()), 1};
-  // Where the call is forbidden nothing is known, and truncated files are rare.
-  const bool gone = process_vm_readv(getpid(), &to, 1, &from, 1, 0) < 0 && errno == EFAULT;
-  errno = saved;
-  return !gone;
+  const uintptr_t last = reinterpret_cast<uintptr_t>(&mapping.back());
+  return CanReadWord(last - last % sizeof(uint64_t));
 }
 
 }  // namespace rdmacheck

@@ -1,7 +1,10 @@
 #include "report/quiet_scope.h"
 
 #include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <ctime>
 #include <initializer_list>
@@ -10,11 +13,43 @@
 
 namespace rdmacheck {
 
-QuietScope::QuietScope() : saved_errno_(errno) { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &saved_cancel_state_); }
+namespace {
+
+// Of this thread: how many it is in, and what its cancellation state was before the outermost.
+thread_local int depth __attribute__((tls_model("initial-exec"))) = 0;
+thread_local int cancel_state __attribute__((tls_model("initial-exec"))) = PTHREAD_CANCEL_ENABLE;
+
+constexpr uint64_t Bit(int signal) { return uint64_t{1} << (signal - 1); }
+// 32 and 33 are the C library's own: setuid() waits until each thread has handled one. SIGSYS is what a filter raises.
+constexpr uint64_t kBlocked = ~(Bit(SIGSEGV) | Bit(SIGBUS) | Bit(SIGFPE) | Bit(SIGILL) | Bit(SIGTRAP) | Bit(SIGSYS) | Bit(SIGABRT) |
+                                Bit(32) | Bit(33));
+
+}  // namespace
+
+// The depth says so only while signals wait: a handler that jumps away leaves it as it was.
+QuietScope::QuietScope() : saved_errno_(errno) {
+  if (depth == 0) {
+    blocks_ = !Frugal() && syscall(SYS_rt_sigprocmask, SIG_BLOCK, &kBlocked, &saved_mask_, sizeof(kBlocked)) == 0;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+  }
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  ++depth;
+}
 
 QuietScope::~QuietScope() {
-  pthread_setcancelstate(saved_cancel_state_, nullptr);
+  --depth;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (depth == 0) {
+    pthread_setcancelstate(cancel_state, nullptr);
+    if (blocks_) syscall(SYS_rt_sigprocmask, SIG_SETMASK, &saved_mask_, nullptr, sizeof(saved_mask_));
+  }
   errno = saved_errno_;
+}
+
+void QuietScope::LeftSideways() {
+  if (depth == 0) return;
+  depth = 0;
+  pthread_setcancelstate(cancel_state, nullptr);
 }
 
 BlockedSignals::BlockedSignals() : active_(!Frugal()) {

@@ -21,6 +21,8 @@
 #include "report/printable.h"
 #include "report/process_id.h"
 #include "report/quiet_scope.h"
+#include "report/sentences.h"
+#include "report/text_writer.h"
 
 namespace rdmacheck {
 namespace {
@@ -121,8 +123,8 @@ std::string ExpandPath(std::string_view pattern, const PathValues& values, int p
         --i;
         path += '%';
         if (complaints != nullptr) {
-          complaints->push_back(Cat("'", pattern.substr(i, 2), "' in the path '", pattern,
-                                    "' is no known sequence (%p, %e, %h, %r, %%) and stays as it is"));
+          complaints->push_back(
+              Words(Is<Sentence::kUnknownSequence>(std::string(pattern.substr(i, 2)), std::string(pattern))));
         }
     }
   }
@@ -203,8 +205,7 @@ void Sink::WriteText(std::string_view foreign_text) {
       place_ == Place::kStdout ? stdout_.Write(text) : WriteThrough(path.c_str(), O_CREAT | O_APPEND, text);
   if (error == 0) return;
   if (!told_fallback_.exchange(true)) {
-    WriteToStderr(Cat("==", ProcessId(), "==rdmacheck: cannot write the report to ", Printable(path), ": ",
-                      ErrnoText(error), "; it goes to standard error\n"));
+    WriteToStderr(ToldLine(ProcessId(), Is<Sentence::kLogNotWritten>(Printable(path), ErrnoText(error))));
   }
   WriteToStderr(text);
 }
@@ -215,13 +216,13 @@ void Sink::Tell(std::string_view sentence) {
 
 int Sink::ReplaceAndTell(const std::string& path, std::string_view document) {
   const int error = ReplaceFile(path, document);
-  if (error != 0) Tell(Cat("cannot write ", path, ": ", ErrnoText(error)));
+  if (error != 0) Tell(Words(Is<Sentence::kNotWritten>(path, ErrnoText(error))));
   return error;
 }
 
 bool Sink::CanWriteJson() {
   if (!Frugal()) return true;
-  if (!told_json_.exchange(true)) Tell("no JSON report: the program forbids itself system calls (seccomp)");
+  if (!told_json_.exchange(true)) Tell(Words(Is<Sentence::kJsonForbidden>()));
   return false;
 }
 
@@ -230,7 +231,7 @@ bool Sink::ReplaceJson(std::string_view document) {
   const std::string path = JsonPath();
   const int error = ReplaceFile(path, document);
   // The report is written at each close that found something: once is enough to say that it cannot be.
-  if (error != 0 && !told_json_.exchange(true)) Tell(Cat("cannot write ", path, ": ", ErrnoText(error)));
+  if (error != 0 && !told_json_.exchange(true)) Tell(Words(Is<Sentence::kNotWritten>(path, ErrnoText(error))));
   return error == 0;
 }
 

@@ -7,6 +7,7 @@
 #include "report/cat.h"
 #include "report/modules.h"
 #include "report/nearest_name.h"
+#include "report/sentences.h"
 
 namespace rdmacheck {
 namespace {
@@ -73,6 +74,8 @@ bool MatchesFrame(std::string_view pattern, const Frame& frame) {
     const std::string line = Cat(":", frame.line);
     if (fits(Cat(frame.file, line)) || fits(Cat(LastPart(frame.file), line))) return true;
   }
+  // "register" of "Worker.register", which Python names so since 3.11 only.
+  if (frame.is_python()) return fits(std::string_view(frame.function).substr(frame.function.rfind('.') + 1));
   const std::string offset = Cat("+", Hex(frame.offset));
   return (!frame.module.empty() && (fits(Cat(frame.module, offset)) || fits(Cat(LastPart(frame.module), offset)))) ||
          (!frame.build_id.empty() && fits(Cat(frame.build_id, offset)));
@@ -137,10 +140,10 @@ Suppressions Suppressions::Parse(std::string_view text, std::string_view filenam
     const std::string_view pattern = Trimmed(rest.substr(0, pattern_end));
     const std::string_view reason = Trimmed(rest.substr(std::min(pattern_end + 1, rest.size())));
     if (std::find(rules.begin(), rules.end(), rule) == rules.end()) {
-      complaints->push_back(Cat(where, ": ", Quoted(rule), " is no rule; did you mean '",
-                                NearestName(rule.substr(0, kLongestQuote), rules), "'?"));
+      complaints->push_back(Words(
+          Is<Sentence::kNoSuchRule>(where, Quoted(rule), NearestName(rule.substr(0, kLongestQuote), rules))));
     } else if (pattern.empty()) {
-      complaints->push_back(Cat(where, ": ", Quoted(line), " has no pattern; write RULE:PATTERN or RULE:PATTERN:REASON"));
+      complaints->push_back(Words(Is<Sentence::kNoPattern>(where, Quoted(line))));
     } else {
       rows.push_back({std::string(rule), std::string(pattern), std::string(reason), std::move(where), 0});
     }

@@ -3,6 +3,7 @@
 #include <cxxabi.h>
 #include <dlfcn.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -19,6 +20,8 @@
 #include "report/mapped_file.h"
 #include "report/modules.h"
 #include "report/quiet_scope.h"
+#include "report/rust_names.h"
+#include "report/xz.h"
 
 #if RDMACHECK_HAVE_LIBDW
 #include <dwarf.h>
@@ -46,26 +49,40 @@ std::string_view FolderOf(std::string_view path) {
   return slash == std::string_view::npos ? std::string_view(".") : path.substr(0, slash);
 }
 
+// What a file says of the one that holds its debug information.
+struct DebugLink {
+  std::string name;
+  uint32_t crc = 0;
+};
+
+// A build-id that both have decides; where a file has none, the checksum over the other.
+bool IsDebugFileOf(const ElfFile& file, std::string_view build_id, const DebugLink& link) {
+  constexpr size_t kLargest = size_t{1} << 30;
+  if (!file.ok()) return false;
+  const std::string own = file.BuildId();
+  if (!own.empty() && !build_id.empty()) return own == build_id;
+  return !link.name.empty() && file.bytes().size() <= kLargest &&
+         crc32_z(0, reinterpret_cast<const Bytef*>(file.bytes().data()), file.bytes().size()) == link.crc;
+}
+
 // The file with the debug information that was split off, of exactly this build; empty if it is not on this machine.
 std::string FindDebugFile(const std::vector<std::string>& roots, std::string_view module, std::string_view build_id,
-                          std::string_view link) {
+                          const DebugLink& link) {
   std::vector<std::string> candidates;
   if (build_id.size() > 2) {
     for (const std::string& root : roots) {
       candidates.push_back(Cat(root, "/.build-id/", build_id.substr(0, 2), "/", build_id.substr(2), ".debug"));
     }
   }
-  if (!link.empty()) {
+  if (!link.name.empty()) {
     const std::string_view folder = FolderOf(module);
-    candidates.push_back(Cat(folder, "/", link));
-    candidates.push_back(Cat(folder, "/.debug/", link));
-    for (const std::string& root : roots) candidates.push_back(Cat(root, folder, "/", link));
+    candidates.push_back(Cat(folder, "/", link.name));
+    candidates.push_back(Cat(folder, "/.debug/", link.name));
+    for (const std::string& root : roots) candidates.push_back(Cat(root, folder, "/", link.name));
   }
   for (std::string& candidate : candidates) {
     if (candidate == module) continue;
-    const ElfFile file(candidate);
-    // A link without a build-id would need a checksum over the whole file; we go without.
-    if (file.ok() && !build_id.empty() && file.BuildId() == build_id) return std::move(candidate);
+    if (IsDebugFileOf(ElfFile(candidate), build_id, link)) return std::move(candidate);
   }
   return {};
 }
@@ -123,6 +140,8 @@ std::string NameOfSymbol(std::string name) {
 }  // namespace
 
 std::string Demangled(const std::string& name) {
+  std::string rust;
+  if (DemangleRust(name, &rust)) return rust;
   if (name.compare(0, 2, "_Z") != 0) return name;
   int status = 0;
   char* plain = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
@@ -182,7 +201,7 @@ class Symbolizer::Module {
     const ElfFile file(ElfFile::InMemory{image_});
     if (!file.ok()) return false;
     build_id_ = file.BuildId();
-    link_ = file.DebugLink();
+    link_.name = file.DebugLink(&link_.crc);
     // A frame without a build-id can only be taken at its word.
     return wanted_build_id.empty() || wanted_build_id == build_id_;
   }
@@ -208,20 +227,39 @@ class Symbolizer::Module {
       }
     }
 #endif
-    if (frames.empty()) {
+    if (!frames.empty()) return frames;
+    try {
       Frame frame;
       frame.function = NameOfSymbol(SymbolAt(address));
       if (!frame.function.empty()) frames.push_back(std::move(frame));
+    } catch (const std::bad_alloc&) {
+      // One name less, and the report goes on.
     }
     return frames;
   }
 
+  // A stripped file has the names of what it exports; those of other functions stand in its debug file, or packed in itself.
   std::string SymbolAt(uint64_t address) {
-    if (symbols_ == nullptr) {
-      symbols_ = std::make_unique<ElfFile>(ElfFile::InMemory{image_});
-      if (!symbols_->has_symtab() && !DebugImage().empty()) symbols_ = std::make_unique<ElfFile>(ElfFile::InMemory{DebugImage()});
+    if (symbols_ == nullptr) symbols_ = std::make_unique<ElfFile>(ElfFile::InMemory{image_});
+    uint64_t nearest = 0;
+    std::string name = symbols_->FunctionAt(address, &nearest);
+    if (!name.empty() && symbols_->has_symtab()) return name;
+    OpenMoreSymbols();
+    for (const std::unique_ptr<ElfFile>& more : more_symbols_) {
+      uint64_t begin = 0;
+      std::string other = more->FunctionAt(address, &begin);
+      if (other.empty() || (!name.empty() && begin <= nearest)) continue;
+      nearest = begin;
+      name = std::move(other);
     }
-    return symbols_->FunctionAt(address);
+    return name;
+  }
+
+  void OpenMoreSymbols() {
+    if (std::exchange(looked_for_symbols_, true)) return;
+    if (!DebugImage().empty()) more_symbols_.push_back(std::make_unique<ElfFile>(ElfFile::InMemory{DebugImage()}));
+    unpacked_ = Unxz(symbols_->PackedDebugData());
+    if (!unpacked_.empty()) more_symbols_.push_back(std::make_unique<ElfFile>(ElfFile::InMemory{unpacked_}));
   }
 
 #if RDMACHECK_HAVE_LIBDW
@@ -386,11 +424,15 @@ class Symbolizer::Module {
 
   const SymbolizerOptions& options_;
   std::string path_;
-  std::string build_id_, link_;
+  std::string build_id_;
+  DebugLink link_;
   MappedFile file_, debug_file_;
   std::string_view image_;
   bool usable_ = false, looked_for_debug_ = false;
+  bool looked_for_symbols_ = false;
   std::unique_ptr<ElfFile> symbols_;
+  std::string unpacked_;  // .gnu_debugdata
+  std::vector<std::unique_ptr<ElfFile>> more_symbols_;
   std::unordered_map<uint64_t, std::vector<Frame>> frames_;
 };
 
@@ -419,7 +461,7 @@ void DropInlineVerbs(std::vector<Frame>* frames) {
     const size_t slash = inner.file.rfind('/');
     if (slash == std::string::npos || slash + 1 < kHeaders.size()) return;
     if (inner.file.compare(slash + 1 - kHeaders.size(), kHeaders.size(), kHeaders) != 0) return;
-    if (inner.offset != outer.offset || inner.module != outer.module) return;
+    if (inner.offset != outer.offset || inner.module != outer.module || inner.is_python()) return;
     frames->erase(frames->begin());
   }
 }

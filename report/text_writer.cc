@@ -74,8 +74,12 @@ std::string BirthOf(const ObjectRef& object) {
   if (object.origin == "unknown") text = "first seen";
   Append(&text, " ", Duration(object.age), " ago");
   if (HasThread(object.thread)) Append(&text, " by ", TextOf(object.thread));
-  if (!object.owner.empty()) Append(&text, ", for ", object.owner, " itself");
+  if (!object.owner.empty()) text += Words(Is<Sentence::kLineForItself>(object.owner));
   return text;
+}
+
+std::string CreatedAt(const std::string& place) {
+  return place.empty() ? std::string() : Words(Is<Sentence::kLineCreatedAt>(place));
 }
 
 std::string ResultText(int result) {
@@ -109,10 +113,14 @@ class TextWriter {
   void Injected(const Finding& finding) {
     const InjectedFault& injected = finding.injected;
     if (injected.fault.empty()) return;
-    Line(Cat(finding.injected_here ? "" : "after ", "injected fault: ", injected.fault, " (",
-             injected.device.empty() ? Cat(injected.verb, " failed with ", ErrnoName(injected.result))
-                                     : Cat(injected.device, " lost"),
-             ")"));
+    const bool here = finding.injected_here;
+    if (!injected.device.empty()) {
+      return Line(Words(here ? Is<Sentence::kLineInjectedLoss>(injected.fault, injected.device)
+                             : Is<Sentence::kLineAfterInjectedLoss>(injected.fault, injected.device)));
+    }
+    const Errno error{injected.result};
+    Line(Words(here ? Is<Sentence::kLineInjectedError>(injected.fault, injected.verb, error)
+                    : Is<Sentence::kLineAfterInjectedError>(injected.fault, injected.verb, error)));
   }
   void Hints(const Finding& finding) {
     for (const std::string& hint : finding.hints) Line(hint);
@@ -127,7 +135,7 @@ class TextWriter {
 
 void TextWriter::Stack(StackId id) {
   const std::vector<Frame> frames = WithoutStartCode(frames_.FramesOf(id));
-  if (frames.empty()) return Detail("(no stack)");
+  if (frames.empty()) return Detail(Words(Is<Sentence::kLineNoStack>()));
   for (size_t i = 0; i < frames.size(); ++i) Detail(Cat("#", i, " ", TextOf(frames[i])));
 }
 
@@ -143,7 +151,11 @@ std::string TextWriter::ShortPlace(StackId id) {
   if (own.empty()) own.push_back(&frames.front());
   const auto named =
       std::find_if(own.begin(), own.end(), [](const Frame* frame) { return !frame->function.empty(); });
-  const Frame& frame = named == own.end() ? *own.front() : **named;
+  // Of Python code its lines, not the C function of the extension that they call.
+  const auto python = std::find_if(own.begin(), own.end(), [](const Frame* frame) { return frame->is_python(); });
+  const bool by_python =
+      python != own.end() && std::all_of(own.begin(), python, [](const Frame* frame) { return frame->file.empty(); });
+  const Frame& frame = by_python ? **python : named == own.end() ? *own.front() : **named;
   if (frame.function.empty()) return Cat(LastPart(frame.module), "+", Hex(frame.offset));
   if (frame.file.empty()) return ShortFunction(frame.function);
   return Cat(ShortFunction(frame.function), " ", LastPart(frame.file), ":", frame.line);
@@ -151,18 +163,19 @@ std::string TextWriter::ShortPlace(StackId id) {
 
 void TextWriter::ObjectDetails(const ObjectRef& object) {
   if (!object.last_failed_call.verb.empty()) {
-    Detail(Cat("last failed call: ", object.last_failed_call.verb, " returned ",
-               ResultText(object.last_failed_call.result)));
+    Detail(Words(Is<Sentence::kLineLastFailedCall>(object.last_failed_call.verb,
+                                                   ResultText(object.last_failed_call.result))));
   }
   if (!object.remark.empty()) Detail(object.remark);
 }
 
 void TextWriter::LeakBlock(const Finding& finding) {
   const ObjectRef& object = finding.object;
-  std::string line = Cat(finding.count, " ", object.kind, finding.count == 1 ? " #" : ", the first #", object.serial,
-                         PlaceAndNumbers(object));
+  std::string line = finding.count == 1 ? Cat("1 ", object.kind, " #", object.serial)
+                                        : Words(Is<Sentence::kLineObjects>(finding.count, object.kind, object.serial));
+  line += PlaceAndNumbers(object);
   const uint64_t bytes = finding.bytes != 0 ? finding.bytes : object.bytes;
-  if (bytes != 0) Append(&line, ", ", Bytes(bytes), finding.count == 1 ? "" : " together");
+  if (bytes != 0) line += finding.count == 1 ? Cat(", ", Bytes(bytes)) : Words(Is<Sentence::kLineBytesTogether>(Bytes(bytes)));
   Line(line);
   Detail(BirthOf(object));
   ObjectDetails(object);
@@ -176,14 +189,14 @@ bool AllTheSame(const std::vector<const Finding*>& findings, StackRole role) {
 }
 
 // What the program did when the leak was seen, or nothing at exit.
-const char* LeakMoment(Rule rule) {
+Statement LeakMoment(Rule rule) {
   switch (rule) {
     case Rule::kLeakAtClose:
-      return "closed";
+      return Is<Sentence::kHeadClosed>();
     case Rule::kCmIdLeak:
-      return "channel destroyed";
+      return Is<Sentence::kHeadChannelDestroyed>();
     default:
-      return "seen";
+      return Is<Sentence::kHeadSeen>();
   }
 }
 
@@ -204,7 +217,7 @@ void TextWriter::Leaks(const std::vector<const Finding*>& findings, std::string_
   } else if (sentence.empty()) {
     sentence = first.message;
     const bool more = findings.size() > 1 || first.count > 1;
-    if (more) Append(&sentence, " (in all: ", TextOf(alive), ")");
+    if (more) sentence += Words(Is<Sentence::kLineInAll>(alive));
   }
   Header(severity, first.rule, sentence);
   Injected(first);
@@ -221,14 +234,13 @@ void TextWriter::Leaks(const std::vector<const Finding*>& findings, std::string_
   if (!rest.empty()) {
     KindCounts counts;
     for (const Finding* finding : rest) counts.Add(finding->object.kind, finding->count);
-    Line(Cat("and ", counts.total(), " more from ",
-             Counted(rest.size(), "other creating stack", "other creating stacks"), ": ", TextOf(counts)));
+    Line(Words(Is<Sentence::kLineMoreFrom>(counts.total(), rest.size(), counts)));
   }
 
   // The close is one call, so its stack stands once.
   for (const StackRole role : {StackRole::kClosed, StackRole::kHere}) {
     if (StackOf(first, role) == kNoStack || !AllTheSame(findings, role)) continue;
-    Line(Cat(LeakMoment(first.rule), HasThread(first.thread) ? Cat(" by ", TextOf(first.thread)) : "", ":"));
+    Line(Cat(Words(LeakMoment(first.rule)), HasThread(first.thread) ? Cat(" by ", TextOf(first.thread)) : "", ":"));
     Stack(StackOf(first, role));
     break;
   }
@@ -243,35 +255,37 @@ void TextWriter::Leaks(const std::vector<const Finding*>& findings, std::string_
 }
 
 // What a stack shows, in the words of its rule.
-const char* HeadingOf(Rule rule, StackRole role) {
+Statement HeadingOf(Rule rule, StackRole role) {
   switch (role) {
     case StackRole::kHere:
       switch (rule) {
         case Rule::kDoubleDestroy:
-          return "destroyed again here";
+          return Is<Sentence::kHeadDestroyedAgain>();
         case Rule::kUseAfterDestroy:
         case Rule::kUseAfterClose:
         case Rule::kForeignProcess:
-          return "used here";
+          return Is<Sentence::kHeadUsed>();
         case Rule::kLateAck:
-          return "acknowledged here";
+          return Is<Sentence::kHeadAcknowledged>();
         case Rule::kCreateFailed:
-          return "failed here";
+          return Is<Sentence::kHeadFailed>();
         default:
-          return "called here";
+          return Is<Sentence::kHeadCalled>();
       }
     case StackRole::kCreated:
-      return rule == Rule::kNullHandle ? "the create that failed before" : "created";
+      return rule == Rule::kNullHandle ? Is<Sentence::kHeadFailedBefore>() : Is<Sentence::kHeadCreated>();
     case StackRole::kDestroyed:
-      return rule == Rule::kDoubleDestroy ? "first destroyed" : "destroyed";
+      return rule == Rule::kDoubleDestroy ? Is<Sentence::kHeadFirstDestroyed>() : Is<Sentence::kHeadDestroyed>();
     case StackRole::kClosed:
-      return "its context was closed";
+      return Is<Sentence::kHeadContextClosed>();
     case StackRole::kEventTaken:
-      return "the event was received";
+      return Is<Sentence::kHeadEventReceived>();
     case StackRole::kOtherThread:
-      return rule == Rule::kForeignProcess ? "this process was forked" : "meanwhile in another thread";
+      return rule == Rule::kForeignProcess     ? Is<Sentence::kHeadForked>()
+             : rule == Rule::kBlockedDestroy ? Is<Sentence::kHeadStands>()
+                                             : Is<Sentence::kHeadMeanwhile>();
   }
-  return "called here";
+  return Is<Sentence::kHeadCalled>();
 }
 
 void TextWriter::RelatedObjects(const Finding& finding) {
@@ -310,27 +324,25 @@ void TextWriter::RelatedObjects(const Finding& finding) {
   const size_t lines = std::min(counts.size(), kShownGroups);
   for (size_t i = 0; i < lines; ++i) {
     const std::string place = ShortPlace(counts[i].stack);
-    Line(Cat("and ", counts[i].count, " more: ", NameOf(counts[i].role), " ", counts[i].kind,
-             place.empty() ? "" : Cat(", created at ", place)));
+    Line(Words(Is<Sentence::kLineMore>(counts[i].count, NameOf(counts[i].role), counts[i].kind)) + CreatedAt(place));
   }
   if (lines == counts.size()) return;
   KindCounts rest;
   for (size_t i = lines; i < counts.size(); ++i) rest.Add(counts[i].kind, counts[i].count);
-  Line(Cat("and ", rest.total(), " more from ",
-           Counted(counts.size() - lines, "other creating stack", "other creating stacks"), ": ", TextOf(rest)));
+  Line(Words(Is<Sentence::kLineMoreFrom>(rest.total(), counts.size() - lines, rest)));
 }
 
 std::string TextWriter::NotShown(const Finding& finding, uint64_t not_shown) {
   std::string place = ShortPlace(StackOf(finding, StackRole::kHere));
   if (place.empty()) place = ShortPlace(CreatedStackOf(finding));
-  Append(&text_, "==", pid_, "==rdmacheck: ", InfoOf(finding.rule).id, ": ", not_shown, " more not shown:");
+  Append(&text_, "==", pid_, "==rdmacheck: ", InfoOf(finding.rule).id, ": ", Words(Is<Sentence::kMoreNotShown>(not_shown)));
   if (!finding.verb.empty()) Append(&text_, " ", finding.verb);
   if (!place.empty()) Append(&text_, " at ", place);
-  Append(&text_, finding.verb.empty() && place.empty() ? " " : ", ", finding.times, " times in all");
-  if (finding.objects > 1) Append(&text_, ", ", finding.objects, " objects");
-  if (finding.objects == 1 && finding.resolved == 1) text_ += ", then destroyed";
+  Append(&text_, finding.verb.empty() && place.empty() ? " " : ", ", Words(Is<Sentence::kTimesInAll>(finding.times)));
+  if (finding.objects > 1) text_ += Words(Is<Sentence::kOfObjects>(finding.objects));
+  if (finding.objects == 1 && finding.resolved == 1) text_ += Words(Is<Sentence::kThenDestroyed>());
   if (finding.objects > 1 && finding.resolved > 0) {
-    Append(&text_, ", ", finding.resolved, " of them destroyed at a later try");
+    text_ += Words(Is<Sentence::kDestroyedAtLaterTry>(finding.resolved));
   }
   text_ += '\n';
   return Take();
@@ -340,7 +352,7 @@ void TextWriter::Groups(const Finding& finding) {
   if (finding.groups.empty()) return;
   KindCounts held;
   for (const Group& group : finding.groups) held.Add(group.kind, group.count);
-  Line(Cat("this process holds ", TextOf(held), ":"));
+  Line(Words(Is<Sentence::kLineHolds>(held)));
   std::vector<const Group*> groups;
   for (const Group& group : finding.groups) groups.push_back(&group);
   std::stable_sort(groups.begin(), groups.end(), [](const Group* a, const Group* b) { return a->count > b->count; });
@@ -350,21 +362,20 @@ void TextWriter::Groups(const Finding& finding) {
     std::string line = Cat(group.count, " ", group.kind);
     if (group.bytes != 0) Append(&line, ", ", Bytes(group.bytes));
     const std::string place = ShortPlace(group.stack);
-    if (!place.empty()) Append(&line, ", created at ", place);
-    if (group.oldest.age > 0) Append(&line, ", the oldest ", Duration(group.oldest.age), " ago");
+    line += CreatedAt(place);
+    if (group.oldest.age > 0) line += Words(Is<Sentence::kLineOldest>(Seconds{group.oldest.age}));
     Detail(line);
   }
   if (shown < groups.size()) {
     KindCounts rest;
     for (size_t i = shown; i < groups.size(); ++i) rest.Add(groups[i]->kind, groups[i]->count);
-    Detail(Cat("and from ", Counted(groups.size() - shown, "other creating stack", "other creating stacks"), ": ",
-               TextOf(rest)));
+    Detail(Words(Is<Sentence::kLineFromOthers>(groups.size() - shown, rest)));
   }
 }
 
 void TextWriter::Event(const Finding& finding, std::string_view header) {
   std::string sentence(header.empty() ? finding.message : header);
-  if (finding.count > 1) Append(&sentence, " (", finding.count, " times)");
+  if (finding.count > 1) sentence += Words(Is<Sentence::kLineTimes>(finding.count));
   Header(finding.severity, finding.rule, sentence);
   Injected(finding);
   if (finding.has_object) {
@@ -373,11 +384,13 @@ void TextWriter::Event(const Finding& finding, std::string_view header) {
     const FailedCall& failed = object.last_failed_call;
     if (finding.has_result && failed.verb == finding.verb && failed.result == finding.result)
       object.last_failed_call = {};
-    Line(Cat(TextOf(object), ", ", BirthOf(object)));
+    Line(object.serial == 0 ? TextOf(object) : Cat(TextOf(object), ", ", BirthOf(object)));
     ObjectDetails(object);
   }
   if (finding.has_result && finding.result != 0) {
-    Line(Cat(finding.verb.empty() ? "the call" : finding.verb, " returned ", ResultText(finding.result)));
+    const std::string result = ResultText(finding.result);
+    Line(finding.verb.empty() ? Words(Is<Sentence::kLineCallReturned>(result))
+                              : Words(Is<Sentence::kLineReturned>(result), finding));
   }
   RelatedObjects(finding);
   Groups(finding);
@@ -385,7 +398,7 @@ void TextWriter::Event(const Finding& finding, std::string_view header) {
   for (const StackRef& stack : finding.stacks) {
     const ThreadRef* thread = stack.role == StackRole::kHere ? &finding.thread : nullptr;
     if (stack.role == StackRole::kCreated && finding.has_object) thread = &finding.object.thread;
-    Line(Cat(HeadingOf(finding.rule, stack.role),
+    Line(Cat(Words(HeadingOf(finding.rule, stack.role)),
              thread != nullptr && HasThread(*thread) ? Cat(", ", TextOf(*thread)) : "", ":"));
     Stack(stack.id);
   }
@@ -422,9 +435,16 @@ std::string TextOf(const ThreadRef& thread) {
   return text;
 }
 
-std::string TextOf(const ObjectRef& object) { return Cat(object.kind, " #", object.serial, PlaceAndNumbers(object)); }
+std::string TextOf(const ObjectRef& object) {
+  // Without a serial: the kernel's, of which nothing else is known.
+  return Cat(object.kind, object.serial == 0 ? std::string() : Cat(" #", object.serial), PlaceAndNumbers(object));
+}
 
 std::string TextOf(const Frame& frame) {
+  if (frame.is_python()) {
+    const std::string line = frame.line > 0 ? Cat(":", frame.line) : std::string();
+    return Cat(ShortFunction(frame.function), " ", LastPart(frame.file), line, " (python)");
+  }
   if (frame.module.empty()) {
     return Cat(frame.function.empty() ? "??" : frame.function, " (", Hex(frame.offset), " in no file)");
   }
@@ -463,6 +483,7 @@ bool IsOneOf(std::string_view name, std::initializer_list<std::string_view> name
 // What started the program or a thread: its last frames, which say nothing about the program. Without names: whatever
 // stands last in the C library or the loader.
 bool IsStartCode(const Frame& frame) {
+  if (frame.is_python()) return false;
   const bool in_libc = IsLibrary(frame.module, "libc") || IsLibrary(frame.module, "libpthread") || IsLoader(frame.module);
   if (frame.function.empty()) return in_libc;
   std::string_view name = frame.function;
@@ -488,7 +509,7 @@ bool IsStartCode(const Frame& frame) {
 
 std::vector<Frame> WithoutStartCode(std::vector<Frame> frames) {
   const auto main =
-      std::find_if(frames.begin(), frames.end(), [](const Frame& frame) { return frame.function == "main"; });
+      std::find_if(frames.begin(), frames.end(), [](const Frame& frame) { return frame.function == "main" && !frame.is_python(); });
   if (main != frames.end()) {
     frames.erase(main + 1, frames.end());
     return frames;
@@ -508,6 +529,8 @@ bool LacksNames(const std::vector<Finding>& group, FrameSource& frames) {
     for (const StackRef& stack : finding.stacks) {
       bool own = false, named = false;
       for (const Frame& frame : WithoutStartCode(frames.FramesOf(stack.id))) {
+        own |= frame.is_python();
+        named |= frame.is_python();
         if (frame.module.empty() || frame.module.front() != '/' || IsOfRdmaCore(frame.module)) continue;
         if (IsLibrary(frame.module, "libc")) continue;
         own = true;

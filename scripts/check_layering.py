@@ -34,7 +34,7 @@ ROOMS = {
     "interpose/libraries": "the real functions, in the loaded files",
     "interpose/options": "what the user, or rdmacheck run, asks for",
     "interpose/base": "memory, locks, clock, stacks of our own",
-    "interpose/include": "the header for users",
+    "interpose/include": "the headers for users",
     "report": "findings, the text and the JSON report",
     "report/cli": "the command",
     "report/forms": "the other forms of a report",
@@ -51,7 +51,7 @@ THEIRS = [
     (r"nlohmann/", ["report/json_writer.cc", "report/json_values.h", "report/cli/", "report/forms/"]),
     (r"absl/", ["interpose/"]),
     (r"(iostream|fstream|sstream)$", ["report/cli/", "report/forms/"]),
-    (r"gtest/|gmock/|benchmark/", []),
+    (r"gtest/|gmock/|benchmark/", ["interpose/include/rdmacheck/gtest.h"]),
 ]
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')

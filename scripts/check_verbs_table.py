@@ -125,6 +125,8 @@ def against_known(rows):
     for name, ways in rows.items():
         if len(ways) > 1:
             yield f"{name} has {len(ways)} rows"
+        if name not in known:
+            yield f"{name} has a row, and no line in scripts/verbs_rows.tsv"
 
 
 def against_root(rows, root, needed):

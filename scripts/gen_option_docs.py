@@ -2,7 +2,7 @@
 """Writes docs/options.md from interpose/options/options.def.
 
 gen_option_docs.py           writes the page
-gen_option_docs.py --check   exit 1 if the page is not what would be written
+gen_option_docs.py --check   exit 1 if the page is not what would be written, or if nothing reads an option
 """
 import pathlib
 import re
@@ -12,7 +12,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 TABLE = ROOT / "interpose" / "options" / "options.def"
 PAGE = ROOT / "docs" / "options.md"
 
-ROW = re.compile(r'^RDMACHECK_OPTION\((?P<type>[\w:]+), (?P<name>\w+), (?P<default>.+?), "(?P<help>(?:[^"\\]|\\.)*)"\)$')
+ROW = re.compile(r'^RDMACHECK_(?:OPTION\((?P<type>[\w:]+), |NUMBER\()(?P<name>\w+), (?P<default>.+?), (?:-?\d+, -?\d+, )?'
+                 r'"(?P<help>(?:[^"\\]|\\.)*)"\)$')
 
 INTRO = """\
 # Options
@@ -60,23 +61,43 @@ def default_of(row):
     return f"`{enum[1].lower()}`" if enum else f"`{default}`"
 
 
-def page():
-    rows = []
+def rows():
+    """Name, default and help of each option."""
     for number, line in enumerate(TABLE.read_text().splitlines(), 1):
-        if not line.startswith("RDMACHECK_OPTION("):
+        if not re.match(r"RDMACHECK_(OPTION|NUMBER)\(", line):
             continue
         row = ROW.match(line)
         if row is None:
-            sys.exit(f"{TABLE.name}:{number}: not of the form RDMACHECK_OPTION(type, name, default, \"help\")")
-        help_text = row["help"].replace("|", "\\|")
-        rows.append(f"| `{row['name']}` | {default_of(row)} | {help_text} |\n")
-    return INTRO + "".join(rows) + NOTES
+            sys.exit(f"{TABLE.name}:{number}: not of the form RDMACHECK_OPTION(type, name, default, \"help\") or "
+                     "RDMACHECK_NUMBER(name, default, least, most, \"help\")")
+        yield row["name"], default_of(row), row["help"].replace('\\"', '"')
+
+
+def page():
+    table = []
+    for name, default, text in rows():
+        escaped = text.replace("|", "\\|")
+        table.append(f"| `{name}` | {default} | {escaped} |\n")
+    return INTRO + "".join(table) + NOTES
+
+
+def unread(text):
+    """Options of the page that no source outside of options/ names as a member of Options."""
+    sources = [path.read_text() for path in sorted((ROOT / "interpose").rglob("*.cc")) + sorted((ROOT / "interpose").rglob("*.h"))
+               if path.parent != TABLE.parent]
+    return [name for name in re.findall(r"^\| `(\w+)` \|", text, re.M)
+            if not any(re.search(rf"options(\(\)|_)?\.{name}\b", source) for source in sources)]
 
 
 def main(arguments):
     if arguments not in ([], ["--check"]):
         sys.exit(__doc__)
     text = page()
+    faults = unread(text) if arguments else []
+    for name in faults:
+        print(f"{TABLE.name}: nothing reads the option {name}", file=sys.stderr)
+    if faults:
+        return 1
     if not arguments:
         PAGE.write_text(text)
     elif not PAGE.exists() or PAGE.read_text() != text:

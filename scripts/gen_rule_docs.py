@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Writes the table of docs/rules.md from report/rules.def.
+"""Writes the table of docs/rules.md and the list of rules in docs/report.schema.json from report/rules.def.
 
-gen_rule_docs.py           writes the table
+gen_rule_docs.py           writes the two
 gen_rule_docs.py --reports [RULE]...
                            runs the commands that stand over the reports, with build/, and pastes what they say; those of
                            librdmacm's rules boot a virtual machine each
 gen_rule_docs.py --check-reports fake|device
                            exit 1 if such a command now reports something else than what is pasted, but for numbers; device:
-                           those that need the virtual machine, README.md and docs/tutorial too
-gen_rule_docs.py --check   exit 1 if the table is not what would be written, or if a rule's section is not as it should be:
+                           those that need the virtual machine. scripts/paste_docs.py does the same for other pages
+gen_rule_docs.py --check   exit 1 if one of the two is not what would be written, or if a rule's section is not as it should be:
                            there, in the order of rules.def, with its parts, a report that agrees with what the first
                            scenario named expects (heading and, on the fake libibverbs, line numbers), and a passing variant
                            that expects nothing
@@ -23,10 +23,12 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 TABLE = ROOT / "report" / "rules.def"
 PAGE = ROOT / "docs" / "rules.md"
+SCHEMA = ROOT / "docs" / "report.schema.json"
 sys.path.insert(0, str(ROOT / "tests" / "expect"))
 import run_scenario  # noqa: E402
+from paste_docs import same  # noqa: E402
 
-ROW = re.compile(r'^RDMACHECK_RULE\((\w+), "([\w-]+)", Severity::k(\w+), "(.+)"\)$')
+ROW = re.compile(r'^RDMACHECK_RULE\((\w+), "([\w-]+)", Severity::k(\w+), "(.+)",\n  "(.+)"\)$', re.M)
 BEGIN, END = "<!-- table -->\n", "<!-- end of the table -->\n"
 PARTS = ["What", "Why it is a bug", "Example", "Report", "How to fix", "Not reported", "Severity"]
 SHOWN = re.compile(r"^\*\*Shown by\*\* (`.*`); \*\*passing variant\*\* (`.*`)\.$", re.M)
@@ -35,28 +37,42 @@ LATER = {
     "open-at-exit": "warning, error with `strict`",
     "device-list-leak": "warning, error with `strict`",
     "cm-channel-leak": "warning, error with `strict`",
+    "unwatched-object": "warning, error with `strict`",
     "busy-destroy": "note, error if never made good",
 }
 
 
 def rules():
+    text = TABLE.read_text()
     found = []
-    for number, line in enumerate(TABLE.read_text().splitlines(), 1):
-        if not line.startswith("RDMACHECK_RULE("):
-            continue
-        row = ROW.match(line)
+    for begin in re.finditer(r"^RDMACHECK_RULE\(", text, re.M):
+        row = ROW.match(text, begin.start())
         if row is None:
-            sys.exit(f"{TABLE.name}:{number}: not of the form RDMACHECK_RULE(name, \"id\", Severity::k…, \"title\")")
-        found.append((row[2], row[3].lower(), row[4]))
+            number = text.count("\n", 0, begin.start()) + 1
+            sys.exit(f"{TABLE.name}:{number}: not of the form RDMACHECK_RULE(name, \"id\", Severity::k…, \"title\",\n  \"fix\")")
+        found.append((row[2], row[3].lower(), row[4], row[5].replace('\\"', '"')))
     return found
+
+
+def plain(text):
+    """A paragraph as a row of the table has it: no code quotes, one line."""
+    return " ".join(text.replace("`", "").split())
 
 
 def with_table(page):
     lines = ["\n| rule | severity | when |\n| --- | --- | --- |\n"]
-    for rule, severity, title in rules():
+    for rule, severity, title, _ in rules():
         lines.append(f"| [{rule}](#{rule}) | {LATER.get(rule, severity)} | {title} |\n")
     begin, end = page.index(BEGIN) + len(BEGIN), page.index(END)
     return page[:begin] + "".join(lines) + "\n" + page[end:]
+
+
+def with_rules(schema):
+    """The schema with the ids of all rules."""
+    ids = [f'"{rule}"' for rule, _, _, _ in rules()]
+    lines = [", ".join(ids[i:i + 5]) for i in range(0, len(ids), 5)]
+    listed = "".join("\n            " + line + "," for line in lines)[:-1]
+    return re.sub(r'("rule": \{\s*"enum": \[)[^]]*?(\n *\])', lambda m: m[1] + listed + m[2], schema, count=1)
 
 
 def runs_of(words):
@@ -134,14 +150,20 @@ def check(page):
     faults = []
     if with_table(page) != page:
         faults.append("the table is not current: run scripts/gen_rule_docs.py")
+    if with_rules(SCHEMA.read_text()) != SCHEMA.read_text():
+        faults.append(f"the list of rules in {SCHEMA.name} is not current: run scripts/gen_rule_docs.py")
     sections = re.split(r"^## (.+)\n", page, flags=re.M)[1:]
     sections = dict(zip(sections[::2], sections[1::2]))
-    wanted = [rule for rule, _, _ in rules()]
+    fixes = {rule: fix for rule, _, _, fix in rules()}
+    wanted = list(fixes)
     for rule in wanted:
         if rule not in sections:
             faults.append(f"{rule} has no section")
         else:
             faults += [f"{rule} {fault}" for fault in faults_of(rule, sections[rule])]
+            how = re.search(r"^\*\*How to fix\.\*\*\s((?:.+\n)+)", sections[rule], re.M)
+            if how is None or not plain(how[1]).startswith(plain(fixes[rule])):
+                faults.append(f"{rule}: **How to fix.** does not begin with the fix in {TABLE.name}")
     faults += [f"section {name} is no rule of {TABLE.name}" for name in sections if name not in wanted]
     if not faults and list(sections) != wanted:
         faults.append(f"the sections are not in the order of {TABLE.name}")
@@ -172,33 +194,6 @@ def with_reports(page, only):
     return "".join(parts)
 
 
-# Pages that show the program of docs/tutorial under the library: page -> what runs it in the virtual machine.
-EXAMPLES = {
-    "README.md": "build/rdmacheck run -- build/doc-example/leaky_echo",
-    "docs/tutorial/README.md": "env LD_PRELOAD=$PWD/build/librdmacheck.so build/doc-example/leaky_echo",
-}
-
-
-def example_output(command):
-    folder = ROOT / "build" / "doc-example"
-    folder.mkdir(exist_ok=True)
-    subprocess.run(["cc", "-g", "docs/tutorial/leaky_echo.c", "-libverbs", "-o", folder / "leaky_echo"], cwd=ROOT, check=True)
-    done = subprocess.run(["bash", "-c", f"scripts/rxe-vm -q -- sh -c '{command} 2>&1'"], cwd=ROOT, text=True,
-                          stdout=subprocess.PIPE)
-    return f"{done.stdout}$ echo $?\n{done.returncode}\n"
-
-
-def with_example(page, output):
-    block = next(m for m in BLOCK.finditer(page) if "==ERROR: rdmacheck: " in m[3])
-    return page[:block.start()] + block[1] + output + "```" + page[block.end():]
-
-
-def same(text):
-    """Without what differs from run to run: process ids, addresses, offsets, ages, the order of findings of two threads."""
-    text = re.sub(r"\b0x[0-9a-f]+|\b\d+(\.\d+)?( (us|ms|s|min))?\b", "N", text)
-    return sorted(re.sub(r"\(N\)|, N bytes", "", text).split("\n"))
-
-
 def check_reports(page, on_device):
     parts = re.split(r"^(## .+\n)", page, flags=re.M)
     faults = []
@@ -207,11 +202,6 @@ def check_reports(page, on_device):
         for block in BLOCK.finditer(section):
             if ("rxe-vm" in block[2]) == on_device and same(reported(block[2], rule)) != same(block[3]):
                 faults.append(f"docs/rules.md: {rule}: `{block[2]}` reports something else now: --reports {rule}")
-    for name, command in EXAMPLES.items() if on_device else []:
-        text = (ROOT / name).read_text()
-        new = with_example(text, example_output(command))
-        if same(new) != same(text):
-            faults.append(f"{name}: leaky_echo reports something else now: --reports")
     return faults
 
 
@@ -226,12 +216,10 @@ def main(arguments):
         return 1 if faults else 0
     if arguments[:1] == ["--reports"]:
         page = with_reports(page, arguments[1:])
-        for name, command in EXAMPLES.items() if arguments == ["--reports"] else []:
-            path = ROOT / name
-            path.write_text(with_example(path.read_text(), example_output(command)))
         arguments = []
     if not arguments:
         PAGE.write_text(with_table(page))
+        SCHEMA.write_text(with_rules(SCHEMA.read_text()))
         return 0
     faults = check(page)
     for fault in faults:

@@ -56,6 +56,21 @@ size_t kept_bytes = 0;
 std::atomic<uint64_t> mapped_bytes{0};
 std::atomic<bool> exhausted{false};
 
+// What is stored before is stored before, as a signal handler of this thread sees it.
+void InThisOrder() { std::atomic_signal_fence(std::memory_order_seq_cst); }
+
+// None while `bump_end` is null.
+size_t Left() ABSL_EXCLUSIVE_LOCKS_REQUIRED(map_mutex) {
+  return bump_end == nullptr ? 0 : static_cast<size_t>(bump_end - bump);
+}
+void BeginStretch(char* begin, char* end) ABSL_EXCLUSIVE_LOCKS_REQUIRED(map_mutex) {
+  bump_end = nullptr;
+  InThisOrder();
+  bump = begin;
+  InThisOrder();
+  bump_end = end;
+}
+
 size_t SizeOfClass(uint32_t c) {
   if (c < 4) return 16 * (c + 1);
   const uint32_t power = c / 4 + 5, step = c % 4;  // class 4: 80
@@ -89,18 +104,19 @@ char* FromReserve(size_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(map_mutex) {
 
 char* Carve(size_t bytes) {
   MutexLock lock(&map_mutex);
-  if (bytes > static_cast<size_t>(bump_end - bump)) {
+  if (bytes > Left()) {
     const bool first = bump == nullptr;
     const size_t size = first ? kFirstMapping + kReserve : kMapping;
     auto* fresh = static_cast<char*>(Map(size));
     if (fresh == nullptr) return FromReserve(bytes);
     exhausted.store(false, std::memory_order_relaxed);
-    bump = fresh;
-    bump_end = fresh + (first ? kFirstMapping : kMapping);
     if (first) {
-      reserve = bump_end;
       reserve_end = fresh + size;
+      InThisOrder();
+      reserve = fresh + kFirstMapping;
+      InThisOrder();
     }
+    BeginStretch(fresh, fresh + (first ? kFirstMapping : kMapping));
   }
   char* at = bump;
   bump += bytes;
@@ -116,8 +132,9 @@ Header* TakeKept(size_t bytes, size_t* found) {
   }
   if (best == nullptr) return nullptr;
   *found = best->bytes;
-  kept_bytes -= best->bytes;
   best->bytes = 0;
+  InThisOrder();
+  kept_bytes -= *found;
   return static_cast<Header*>(best->at);
 }
 
@@ -126,8 +143,10 @@ bool Keep(void* at, size_t bytes) {
   if (kept_bytes + bytes > kKeptBytes) return false;
   for (Kept& one : kept) {
     if (one.bytes != 0) continue;
-    one = {at, bytes};
+    one.at = at;
     kept_bytes += bytes;
+    InThisOrder();
+    one.bytes = bytes;
     return true;
   }
   return false;
@@ -166,6 +185,7 @@ void* ArenaAllocate(size_t size) {
     MutexLock lock(&of_size.mutex);
     if (FreeBlock* block = of_size.free) {
       of_size.free = block->next;
+      InThisOrder();
       return block;
     }
   }
@@ -224,6 +244,7 @@ void ArenaFree(void* block) {
   auto* free = reinterpret_cast<FreeBlock*>(start);
   MutexLock lock(&of_size.mutex);
   free->next = of_size.free;
+  InThisOrder();
   of_size.free = free;
 }
 
@@ -232,18 +253,24 @@ uint64_t ArenaMappedBytes() { return mapped_bytes.load(std::memory_order_relaxed
 
 bool ArenaPrefill(size_t bytes) {
   MutexLock lock(&map_mutex);
-  if (bytes <= static_cast<size_t>(bump_end - bump)) return true;
+  if (bytes <= Left()) return true;
   auto* fresh = static_cast<char*>(Map(bytes));
   if (fresh == nullptr) return false;
   // What is left of the old stretch is small and stays unused.
-  bump = fresh;
-  bump_end = fresh + bytes;
+  BeginStretch(fresh, fresh + bytes);
   return true;
 }
 
 void ArenaForkChild() {
   for (SizeClass& of_size : classes) of_size.mutex.Renew();
   map_mutex.Renew();
+}
+
+void ArenaLeftBy(uint32_t thread) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  for (SizeClass& of_size : classes) {
+    if (of_size.mutex.TakeFrom(thread)) of_size.mutex.Unlock();
+  }
+  if (map_mutex.TakeFrom(thread)) map_mutex.Unlock();
 }
 
 }  // namespace rdmacheck

@@ -7,7 +7,7 @@
 //
 // Threads: any, also in signal handlers that interrupt none of these functions. No pthread function is called. After
 // fork() the child calls ArenaForkChild() before anything else; every step leaves the lists whole, so that a thread that
-// vanished in the middle has lost at most a block.
+// vanished in the middle, by a fork or a jump, has lost at most a block.
 #pragma once
 
 #include <cstddef>
@@ -30,5 +30,7 @@ uint64_t ArenaMappedBytes();
 bool ArenaPrefill(size_t bytes);
 
 void ArenaForkChild();
+// That thread has jumped out of all that it was in here.
+void ArenaLeftBy(uint32_t thread);
 
 }  // namespace rdmacheck

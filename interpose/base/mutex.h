@@ -1,11 +1,11 @@
 // A mutex that clang's thread-safety analysis understands, that costs nothing at load, and that a forked child can
 // make anew. On the futex itself: ThreadSanitizer's pthread functions, which a program brings along, do not work in the
 // last moments of a thread, where its blocks are still freed; and absl::Mutex would bring its deadlock detector and its
-// constructors into every process of the user. Not a cancellation point, and errno stays as it is.
+// constructors into every process of the user. Not a cancellation point, and errno stays as it is. The word says who
+// holds it: a thread whose signal handler jumped away while it did is found by that (checker/jump.h).
 #pragma once
 
 #include <linux/futex.h>
-#include <sys/single_threaded.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -15,6 +15,8 @@
 #include <cstdint>
 
 #include "absl/base/thread_annotations.h"
+#include "interpose/base/single_threaded.h"
+#include "interpose/base/thread_id.h"
 
 namespace rdmacheck {
 
@@ -36,7 +38,7 @@ class ABSL_LOCKABLE Mutex {
   Mutex(const Mutex&) = delete;
   Mutex& operator=(const Mutex&) = delete;
   // What it guards is a few dozen instructions long, so another thread is waited for awake before it is waited for asleep.
-  void Lock() ABSL_EXCLUSIVE_LOCK_FUNCTION() {
+  __attribute__((always_inline)) void Lock() ABSL_EXCLUSIVE_LOCK_FUNCTION() {
     Acquire();
     if (__builtin_expect(frozen_, false)) AwaitThaw();
   }
@@ -53,38 +55,55 @@ class ABSL_LOCKABLE Mutex {
     return state_.exchange(kFree, std::memory_order_relaxed) != kFree;
   }
 
- private:
-  static constexpr uint32_t kFree = 0, kHeld = 1, kAwaited = 2;
+  // Takes the mutex over if that thread holds it, which will never give it back; it may be this very one. The caller puts
+  // in order what the mutex guards, and unlocks it.
+  bool TakeFrom(uint32_t thread) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    uint32_t state = state_.load(std::memory_order_relaxed);
+    return (state & ~kAwaited) == thread &&
+           state_.compare_exchange_strong(state, ThisThreadId() | kAwaited, std::memory_order_acquire);
+  }
 
-  void Acquire() {
+ private:
+  // Otherwise the id of the thread that holds it.
+  static constexpr uint32_t kFree = 0, kAwaited = 1u << 31;
+
+  __attribute__((always_inline)) void Acquire() {
+    const uint32_t self = ThisThreadId();
     uint32_t state = kFree;
     // Alone, a plain store does; nobody can come between, for no handler takes a lock that its thread may hold.
-    if (__libc_single_threaded && state_.load(std::memory_order_relaxed) == kFree) {
-      state_.store(kHeld, std::memory_order_relaxed);
+    if (SingleThreaded() && state_.load(std::memory_order_relaxed) == kFree) {
+      state_.store(self, std::memory_order_relaxed);
       return;
     }
-    if (__builtin_expect(state_.compare_exchange_strong(state, kHeld, std::memory_order_acquire), true)) return;
-    AcquireSlowly();
+    if (__builtin_expect(state_.compare_exchange_strong(state, self, std::memory_order_acquire), true)) return;
+    AcquireSlowly(self);
   }
-  __attribute__((noinline)) void AcquireSlowly() {
-    if (!__libc_single_threaded) {
+  __attribute__((noinline)) void AcquireSlowly(uint32_t self) {
+    if (!SingleThreaded()) {
       for (int i = 0; i < 64; ++i) {
         uint32_t state = kFree;
         if (state_.load(std::memory_order_relaxed) == kFree &&
-            state_.compare_exchange_strong(state, kHeld, std::memory_order_acquire)) {
+            state_.compare_exchange_strong(state, self, std::memory_order_acquire)) {
           return;
         }
         Pause();
       }
     }
-    while (state_.exchange(kAwaited, std::memory_order_acquire) != kFree) FutexWait(&state_, kAwaited);
+    for (uint32_t state = state_.load(std::memory_order_relaxed);;) {
+      // Who has slept does not know whether others do.
+      const uint32_t next = state == kFree ? self | kAwaited : state | kAwaited;
+      if (state != next && !state_.compare_exchange_weak(state, next, std::memory_order_acquire)) continue;
+      if (state == kFree) return;
+      FutexWait(&state_, next);
+      state = state_.load(std::memory_order_relaxed);
+    }
   }
   void Release() {
-    if (__libc_single_threaded) {
+    if (SingleThreaded()) {
       state_.store(kFree, std::memory_order_relaxed);
       return;
     }
-    if (__builtin_expect(state_.exchange(kFree, std::memory_order_release) == kAwaited, false)) FutexWake(&state_, 1);
+    if (__builtin_expect((state_.exchange(kFree, std::memory_order_release) & kAwaited) != 0, false)) FutexWake(&state_, 1);
   }
   void SetFrozen(bool frozen) {
     Acquire();

@@ -18,6 +18,7 @@
 #define RDMACHECK_OWN_STACK 1
 #endif
 
+#include "interpose/base/thread_id.h"
 #include "report/frugal.h"
 
 namespace rdmacheck {
@@ -91,7 +92,7 @@ constexpr size_t kMost = 64;  // threads with short stacks that are in here at o
 
 struct Stack {
   std::atomic<uintptr_t> low{0};  // 0: not mapped yet
-  std::atomic<bool> taken{false};
+  std::atomic<uint32_t> taken_by{0};  // a thread, or 0
 };
 Stack stacks[kMost];
 std::atomic<size_t> tried{0};  // stacks[0 .. tried) were taken at least once
@@ -125,13 +126,13 @@ bool Map(Stack* stack) {
 Stack* Take() {
   for (size_t i = 0; i < kMost; ++i) {
     Stack& stack = stacks[i];
-    bool taken = false;
-    if (!stack.taken.compare_exchange_strong(taken, true, std::memory_order_acquire)) continue;
+    uint32_t none = 0;
+    if (!stack.taken_by.compare_exchange_strong(none, ThisThreadId(), std::memory_order_acquire)) continue;
     size_t seen = tried.load(std::memory_order_relaxed);
     while (seen <= i && !tried.compare_exchange_weak(seen, i + 1)) {
     }
     if (stack.low.load(std::memory_order_relaxed) != 0 || Map(&stack)) return &stack;
-    stack.taken.store(false, std::memory_order_release);
+    stack.taken_by.store(0, std::memory_order_release);
     return nullptr;
   }
   return nullptr;
@@ -147,7 +148,7 @@ void CallOnOwnStack(void (*function)(void*), void* argument) {
     return;
   }
   rdmacheck_call_on(function, argument, reinterpret_cast<void*>(stack->low.load(std::memory_order_relaxed) + kSize));
-  stack->taken.store(false, std::memory_order_release);
+  stack->taken_by.store(0, std::memory_order_release);
 }
 
 bool IsOnOwnStack(uintptr_t address) {
@@ -164,7 +165,16 @@ void OwnStacksForkChild() {
   const size_t n = tried.load(std::memory_order_relaxed);
   for (size_t i = 0; i < n; ++i) {
     const uintptr_t low = stacks[i].low.load(std::memory_order_relaxed);
-    if (low == 0 || here - low >= kSize) stacks[i].taken.store(false, std::memory_order_relaxed);
+    const bool here_now = low != 0 && here - low < kSize;
+    stacks[i].taken_by.store(here_now ? ThisThreadId() : 0, std::memory_order_relaxed);
+  }
+}
+
+void OwnStacksLeftBy(uint32_t thread) {
+  const size_t n = tried.load(std::memory_order_acquire);
+  for (size_t i = 0; i < n; ++i) {
+    uint32_t its = thread;
+    stacks[i].taken_by.compare_exchange_strong(its, 0, std::memory_order_release);
   }
 }
 
@@ -173,6 +183,7 @@ void OwnStacksForkChild() {
 void CallOnOwnStack(void (*function)(void*), void* argument) { function(argument); }
 bool IsOnOwnStack(uintptr_t) { return false; }
 void OwnStacksForkChild() {}
+void OwnStacksLeftBy(uint32_t) {}
 
 #endif
 

@@ -1,7 +1,7 @@
 // Stacks of our own, for work that a small stack of the program's would not bear: threads of 16 KiB call verbs too.
 //
 // Threads: any. A stack is mapped when the first thread needs one, with a guard page, and used again by others. A thread
-// that is cancelled or jumps away while it is on one never gives it back.
+// that jumps away while it is on one gives it back when that is noticed (checker/jump.h).
 #pragma once
 
 #include <cstddef>
@@ -29,5 +29,7 @@ void CallWithAmpleStack(F&& function) {
 bool IsOnOwnStack(uintptr_t address);
 
 void OwnStacksForkChild();
+// That thread has jumped out of all that it was in here, and is on none of them.
+void OwnStacksLeftBy(uint32_t thread);
 
 }  // namespace rdmacheck

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -120,6 +121,38 @@ size_t ReadTaskFile(int32_t tid, const char* file, char* text, size_t size) {
   const ssize_t n = Read(fd, text, size);
   Close(fd);
   return n > 0 ? static_cast<size_t>(n) : 0;
+}
+
+bool TaskCall::operator==(const TaskCall& other) const {
+  return state == other.state && number == other.number && stack == other.stack && pc == other.pc &&
+         memcmp(arguments, other.arguments, sizeof(arguments)) == 0;
+}
+
+TaskCall ReadTaskCall(int32_t tid) {
+  TaskCall call;
+  char line[256];
+  const size_t size = ReadTaskFile(tid, "syscall", line, sizeof(line) - 1);
+  line[size] = '\0';
+  if (strncmp(line, "running", 7) == 0) {
+    call.state = TaskCall::kRuns;
+    return call;
+  }
+  unsigned long* const at = call.arguments;
+  unsigned long stack = 0, pc = 0;
+  const int found = sscanf(line, "%ld %lx %lx %lx %lx %lx %lx %lx %lx", &call.number, at, at + 1, at + 2, at + 3, at + 4, at + 5,
+                           &stack, &pc);
+  if (found == 9) {
+    call.stack = stack;
+    call.pc = pc;
+  } else if (found == 3 && call.number == -1) {
+    call.stack = at[0];
+    call.pc = at[1];
+    at[0] = at[1] = 0;
+  } else {
+    return TaskCall();
+  }
+  call.state = TaskCall::kWaits;
+  return call;
 }
 
 }  // namespace rdmacheck

@@ -17,4 +17,15 @@ int CountTasks();
 // be asked.
 size_t ReadTaskFile(int32_t tid, const char* file, char* text, size_t size);
 
+// What a thread is doing, as the kernel sees it. `stack` and `pc` are there unless it runs.
+struct TaskCall {
+  enum State : uint8_t { kUnknown, kRuns, kWaits } state = kUnknown;
+  long number = -1;  // of the system call that it waits in; -1: in none (a page fault)
+  unsigned long arguments[6] = {};
+  uintptr_t stack = 0, pc = 0;
+
+  bool operator==(const TaskCall& other) const;
+};
+TaskCall ReadTaskCall(int32_t tid);
+
 }  // namespace rdmacheck

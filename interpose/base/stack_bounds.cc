@@ -51,8 +51,9 @@ StackBounds Find() {
 
 const StackBounds& BoundsOfThisThread() {
   if (!asked) {
-    asked = true;
     bounds = Find();
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    asked = true;
   }
   return bounds;
 }
@@ -65,8 +66,9 @@ bool FindAmpleStack(uintptr_t here) {
   if (ample.high != 0) return false;
   const StackBounds& all = BoundsOfThisThread();
   if (all.high == 0) return false;
-  ample.high = all.high;
   ample.low = all.high - all.low > kAmpleStack ? all.low + kAmpleStack : all.high;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  ample.high = all.high;
   return ample.Holds(here);
 }
 

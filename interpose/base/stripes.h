@@ -4,10 +4,10 @@
 // Threads: any. A sum that is taken while others count is one that the count had, or more, never less.
 #pragma once
 
-#include <sys/single_threaded.h>
-
 #include <atomic>
 #include <cstdint>
+
+#include "interpose/base/single_threaded.h"
 
 namespace rdmacheck {
 
@@ -44,7 +44,7 @@ class StripedCount {
     Stripes* const stripes = stripes_.load(std::memory_order_acquire);
     if (__builtin_expect(stripes == nullptr, true)) {
       uint64_t seen = base_.load(std::memory_order_relaxed);
-      if (__libc_single_threaded) {
+      if (SingleThreaded()) {
         base_.store(seen + 1, std::memory_order_relaxed);
         return;
       }

@@ -24,16 +24,15 @@ using Pins = absl::InlinedVector<Slot, 8>;
 
 class Call {
  public:
-  Call(Checker& checker, const char* verb, Kind creates, void* caller);
+  Call(Checker& checker, const char* verb, Kind creates, const CallPoint& point);
   const char* verb() const { return verb_; }
   Kind creates() const { return creates_; }
   Checker& checker() const { return checker_; }
   ThreadRecord* self() const { return self_; }
+  const CallPoint& point() const { return point_; }
   int32_t tid() const { return self_ == nullptr ? 0 : self_->tid.load(std::memory_order_relaxed); }
   // The stack that leads to this call; taken at the first question. Null when the depot is full.
   StackDepot::Node* Stack();
-  // Asked before the work goes on on a stack of ours, from where the frames of the program are not found so easily.
-  void PrepareStack();
   // The same stack as the birthplace of a kind: a call that brings several (an event and its id) counts them apart.
   StackDepot::Node* StackFor(Kind kind);
   uint32_t StackId() {
@@ -42,7 +41,10 @@ class Call {
   }
   // One more watched call of this thread.
   void Count() {
-    if (self_ != nullptr) self_->calls.store(self_->calls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    if (self_ == nullptr) return;
+    const uint64_t calls = self_->calls.load(std::memory_order_relaxed) + 1;
+    self_->calls.store(calls, std::memory_order_relaxed);
+    if (journal::ThreadRow* row = ThreadRowOf(self_)) row->calls.store(calls, std::memory_order_relaxed);
   }
   // Kept where it is found if the thread leaves by a jump before all is noted (ForgetCallUnderWay).
   void SetReturned(Returned returned) {
@@ -52,14 +54,16 @@ class Call {
   bool ignored() const { return self_ != nullptr && self_->disabled > 0; }
 
  private:
+  StackDepot::Node* TakeStackOfC();
+  void AddPython();
+
   const char* const verb_;
   const Kind creates_;
-  void* const caller_;
+  const CallPoint point_;  // where the program's frames begin
   Checker& checker_;
   ThreadRecord* const self_;
   StackDepot::Node* stack_ = nullptr;
   bool taken_ = false;
-  CallPoint point_;  // if it was looked for before
 };
 
 }  // namespace rdmacheck

@@ -22,7 +22,10 @@ struct JudgeState;  // judge/state.h
 // What the rooms above give the checker when it is made (hooks/the_checker.h).
 struct Parts {
   void (*fill_report)(Checker& checker, Report* report);  // kinds, growth, what is alive, the environment
+  void (*before_snapshot)(Checker& checker);                // what the kernel lists is compared
+  void (*find_bypasses)(Checker& checker);                  // files that call verbs past us are counted as not watched
   JudgeState* (*make_judges)(const JudgeState* parents);  // null, or those of the process that forked this one
+  void (*thread_ends)();    // called in each thread that called verbs, as it ends
   uint32_t exported_verbs;  // how many functions the library stands before
 };
 
@@ -52,7 +55,10 @@ class Checker {
 
   // RDMAV_ALLOW_DISASSOC_DESTROY as libibverbs has read it: at the first ibv_get_device_list, not at load.
   bool disassoc_destroy() const { return disassoc_.load(std::memory_order_relaxed) > 0; }
-  void SetDisassocDestroy(bool on) { disassoc_.store(on ? 1 : 0, std::memory_order_relaxed); }
+  void SetDisassocDestroy(bool on) {
+    disassoc_.store(on ? 1 : 0, std::memory_order_relaxed);
+    if (on) JournalSetFlag(journal::kDisassoc);
+  }
   bool disassoc_known() const { return disassoc_.load(std::memory_order_relaxed) >= 0; }
   // Are events judged against destroys? Then threads that wait for events keep their stacks.
   bool judges_races() const {
@@ -81,10 +87,15 @@ class Checker {
   void ForkChild() ABSL_NO_THREAD_SAFETY_ANALYSIS;
   static void ForkChildEarly();  // before anything else, and also where no verb was called yet
   bool forked() const { return forked_; }
-  // If this process was made past the fork handlers (clone, _Fork) and nobody has put the state in order yet, it is now.
+  // If this process was made past the fork handlers (clone, _Fork) and nobody has put the state in order yet, it is now. So
+  // is what else waits for the next verb: a forked child's own journal, and to say that there is no room for one.
   void SeeFork() {
-    if (__builtin_expect(fork_mark_ != nullptr && __atomic_load_n(fork_mark_, __ATOMIC_RELAXED) != 1, false)) PutInOrder();
+    if (__builtin_expect(fork_mark_ != nullptr && __atomic_load_n(fork_mark_, __ATOMIC_RELAXED) != kInOrder, false)) PutInOrder();
   }
+  // The next verb begins a journal, if there is to be one and there is none.
+  void AwaitJournal();
+  // At the end, where no journal is begun any more.
+  void SeeForkAtExit();
   // Where this process was forked off its parent (its stack), for foreign-process.
   void SetForkStack(uint32_t stack) { fork_stack_.store(stack); }
   uint32_t fork_stack() const { return fork_stack_.load(); }
@@ -93,6 +104,11 @@ class Checker {
   explicit Checker(const Parts& parts);
   static Checker* Make(const Parts& parts);
   void PutInOrder();
+  bool PutInOrderIf(uint32_t seen);
+  void StartJournal();
+  void SayJournalFull();
+  void NoteDue(std::atomic<bool>* what);
+  static void OnJournalFull();
 
   static inline std::atomic<Checker*> the_checker{nullptr};
   const Parts& parts_;
@@ -107,7 +123,9 @@ class Checker {
   std::atomic<uint32_t> fork_stack_{0};
 
   std::atomic<uint64_t> out_of_memory_{0};
+  static constexpr uint32_t kForked = 0, kInOrder = 1, kUnderWay = 2, kDue = 3;
   uint32_t* fork_mark_ = nullptr;  // on a page that the kernel wipes in a forked child
+  std::atomic<bool> journal_due_{false}, journal_full_due_{false};
 
   mutable Mutex mutex_;
   std::vector<std::string> names_ ABSL_GUARDED_BY(mutex_);

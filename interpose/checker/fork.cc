@@ -1,13 +1,15 @@
 #include "interpose/checker/fork.h"
 
 #include "interpose/base/arena.h"
+#include "interpose/base/journal.h"
 #include "interpose/base/own_stack.h"
-#include "interpose/base/stack_bounds.h"
+#include "interpose/base/thread_id.h"
 #include "interpose/checker/checker.h"
 #include "interpose/checker/guard.h"
 #include "interpose/checker/injected.h"
 #include "interpose/checker/snapshots.h"
 #include "interpose/options/run_mark.h"
+#include "interpose/stacks/thread_stack.h"
 #include "interpose/stacks/unwind.h"
 #include "report/process_id.h"
 
@@ -16,8 +18,7 @@ namespace rdmacheck {
 void BeforeFork() {
   Checker* checker = Checker::IfMade();
   if (checker == nullptr) return;
-  Call call(*checker, "fork", Kind::kNone, __builtin_return_address(0));
-  if (!HasAmpleStack()) call.PrepareStack();
+  Call call(*checker, "fork", Kind::kNone, CallPointHere());
   Guarded(*checker, [&] {
     checker->SetForkStack(call.StackId());
   });
@@ -30,9 +31,12 @@ void ForkInParent() {
 
 void ForkInChild() {
   ForgetProcessId();
+  ForgetThreadId();
   ArenaForkChild();
+  JournalForkChild();
   UnwinderForkChild();
   OwnStacksForkChild();
+  ThreadStackForkChild();
   Checker::ForkChildEarly();
   Checker* checker = Checker::IfMade();
   if (checker == nullptr) return;

@@ -4,7 +4,7 @@
 #include <atomic>
 
 #include "interpose/base/clock.h"
-#include "interpose/base/mutex.h"
+#include "interpose/base/quiet_lock.h"
 #include "interpose/checker/reporter.h"
 #include "interpose/ledger/threads.h"
 
@@ -24,7 +24,7 @@ void NoteInjected(Reporter& reporter, InjectedFault fault, const char* sentence)
   if (self != nullptr) fault.thread.tid = self->tid.load(std::memory_order_relaxed);
   fault.time = EpochNow();
   {
-    MutexLock lock(&mutex);
+    QuietLock lock(&mutex);
     if (faults.size() == kMaxInjected) faults.pop_back();
     faults.push_back(std::move(fault));
     any.store(true, std::memory_order_release);
@@ -35,13 +35,13 @@ void NoteInjected(Reporter& reporter, InjectedFault fault, const char* sentence)
 
 std::vector<InjectedFault> InjectedFaults() {
   if (!any.load(std::memory_order_acquire)) return {};
-  MutexLock lock(&mutex);
+  QuietLock lock(&mutex);
   return faults;
 }
 
 void NameInjected(Finding* finding) {
   if (!any.load(std::memory_order_acquire)) return;
-  MutexLock lock(&mutex);
+  QuietLock lock(&mutex);
   if (faults.empty()) return;
   const ThreadRecord* const self = ThisThread();
   const uint32_t own = self == nullptr ? 0 : self->injected;

@@ -1,9 +1,7 @@
-// Takes findings, counts them, says them. A finding's text leaves by one write(2) at once; the JSON document is replaced
-// as a whole at the moments that docs/report_format.md names.
+// Takes findings, counts them, hands them to the forms. A finding's text leaves by one write(2) at once; the JSON report is
+// replaced as a whole at the moments that docs/report_format.md names.
 //
-// What is counted is exact and bounded in memory: counts for each rule and severity, and one entry for each different
-// finding, by its key (rule, severity, kind, device, verb and stacks, never the object). Beside an entry stands the
-// finding itself as long as there is room; where there is none, notes give way to warnings and warnings to errors.
+// What was found is counted and kept by finding_store.h; what writes it is live_form.h; refused destroys are in refusals.cc.
 //
 // Threads: any. The one mutex serialises texts; it is not held while a verb runs, and no lock of the ledger is held here.
 #pragma once
@@ -12,11 +10,12 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
-#include "interpose/stacks/module_table.h"
 #include "interpose/base/mutex.h"
+#include "interpose/checker/finding_store.h"
+#include "interpose/checker/live_form.h"
+#include "interpose/stacks/module_table.h"
 #include "interpose/stacks/stack_depot.h"
 #include "interpose/options/options.h"
 #include "report/sentences.h"
@@ -58,16 +57,16 @@ class Reporter {
   void SayRefusal(Finding finding, uint64_t serial, const Refusal& refusal);
   bool RefusalOf(uint64_t serial, Refusal* refusal);  // false: none is unsettled
   // The object was destroyed after all: it stays a note.
-  void Resolve(uint64_t serial, const Statement& how);
-  // It never was: an error, said again as `finding` (with the refusal's stacks). CountHardened as CountRefusal.
-  bool CountHardened(const Finding& like, uint64_t serial);
-  void Harden(Finding finding, uint64_t serial);
+  void Settle(uint64_t serial, const Statement& how);
+  // It never was: an error, said again as `finding` (with the refusal's stacks). CountEscalated as CountRefusal.
+  bool CountEscalated(const Finding& like, uint64_t serial);
+  void Escalate(Finding finding, uint64_t serial);
 
   // ---- a finding that more is learned of later: one for each `subject` (a lost device).
   void SayOnce(Finding finding, uint64_t subject);
-  bool Again(uint64_t subject, int result);  // it happened once more. False: there is no such finding
+  bool NoteRepeat(uint64_t subject, int result);  // it happened once more. False: there is no such finding
   // For the JSON report; its text is out. False: there is no such finding.
-  bool Complete(uint64_t subject, Finding more);
+  bool AddDetail(uint64_t subject, Finding more);
 
   void Tell(const Statement& statement) { sink_.Tell(Words(statement)); }
   void Tell(const std::string& complaint) { sink_.Tell(complaint); }  // of an option
@@ -76,9 +75,8 @@ class Reporter {
   // that hold most of what is alive.
   void Summarize(bool growth = false);
   std::vector<std::string> UnmatchedSuppressions();  // of the user's file, as FILE:LINE RULE:PATTERN
-  // Replaces the JSON report, if there is to be one.
-  void WriteJson(bool ended, int exit_status, bool only_for_run = false);
-  void WriteJsonIfBehind();  // if anything was found since it was written
+  // Gives the whole report to the forms that are due at this moment. `exit_status`: -1, the process has none yet.
+  void WriteReport(Moment moment, int exit_status = -1);
   int WriteSnapshot(const std::string& path);  // a path as given, no patterns; 0, or an errno value that was reported
   void WriteNextSnapshot();                    // to a path of our choice, which is reported
   std::string NextSnapshotPath();
@@ -88,20 +86,9 @@ class Reporter {
   bool anything();
   Sink& sink() { return sink_; }
 
-  static constexpr size_t kMaxKept = 10000;    // findings that are kept whole
-  static constexpr size_t kMaxKnown = 100000;  // that are told apart; beyond, each is counted for itself
+  static constexpr uint64_t kTextsOfEqualFindings = 10;
 
  private:
-  struct Known {
-    uint64_t order = 0;
-    Rule rule{};
-    Severity severity = Severity::kNote;
-    bool suppressed = false;
-    uint64_t times = 0, count = 0, bytes = 0, objects = 0, resolved = 0;
-    uint64_t shown = 0;                // in how many texts
-    std::string how;                   // the last one that was resolved
-    std::unique_ptr<Finding> finding;  // null: counted only
-  };
   struct Pending {
     uint64_t key;
     Refusal refusal;
@@ -109,23 +96,16 @@ class Reporter {
 
   void BuildLocked(Report* report) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Suppress(Finding* finding, FrameSource* frames) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Counts a finding; null when there are too many different ones. `fresh`: none equal was known.
-  Known* AddLocked(const Finding& finding, uint64_t key, bool* fresh) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void KeepLocked(Known* known, const Finding& finding) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void LetGoLocked(Known* known) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Takes an object out of its note, which ceases with the last one. Gives how often that note was shown if it ceased.
-  uint64_t TakeOutLocked(const Pending& pending) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void SayGroup(std::vector<Finding> group, const std::string& header);
   void WriteLocked(const std::vector<Finding>& group, const std::string& header, FrameSource* frames)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   uint64_t RefusalKey(const Finding& like, bool explained) const;
   uint64_t CauseOf(StackId here) const;
   bool CountAgain(const std::vector<Finding>& group, const std::vector<uint64_t>& keys);
-  std::string WithGrowth(std::string summary, const Report& report, FrameSource* frames);
-  std::string NotShownLocked(FrameSource* frames) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  bool AnythingNotShown();
-  // Outside the mutex, after findings: halts if asked to, and writes the JSON report when it is time. `urgent`: the call
-  // may not return.
+  LastWords LastWordsLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void KeepForTheEndLocked(bool filled, Report report) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool DueLocked(Moment moment, std::vector<LiveForm*>* due) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Outside the mutex, after findings: halts if asked to, and writes what is due. `urgent`: the call may not return.
   void After(bool error, bool urgent);
 
   const Options& options_;
@@ -133,22 +113,14 @@ class Reporter {
   ModuleTable* const modules_;
   const std::function<void(Report*)> fill_;
   Sink sink_;
-  std::unique_ptr<Report> at_end_;  // of Summarize for WriteJson, which the one thread calls that ends the process
+  std::unique_ptr<Report> at_end_;  // of Summarize for WriteReport, which the one thread calls that ends the process
   Mutex mutex_;
+  std::vector<std::unique_ptr<LiveForm>> forms_ ABSL_GUARDED_BY(mutex_);
+  FindingStore findings_ ABSL_GUARDED_BY(mutex_);
   Suppressions suppressions_ ABSL_GUARDED_BY(mutex_);
-  std::unordered_map<uint64_t, Known> known_ ABSL_GUARDED_BY(mutex_);
   std::unordered_map<uint64_t, Pending> pending_ ABSL_GUARDED_BY(mutex_);        // by serial
   std::unordered_map<uint64_t, uint64_t> subjects_ ABSL_GUARDED_BY(mutex_);      // keys
-  std::unordered_set<uint64_t> kinds_kept_ ABSL_GUARDED_BY(mutex_);              // of errors: rule, verb and kind
-  FindingCounts counts_ ABSL_GUARDED_BY(mutex_);
-  uint64_t next_order_ ABSL_GUARDED_BY(mutex_) = 1;
-  size_t kept_[3] ABSL_GUARDED_BY(mutex_) = {0, 0, 0};                           // by weight
-  size_t related_kept_ ABSL_GUARDED_BY(mutex_) = 0;
-  uint64_t beyond_ ABSL_GUARDED_BY(mutex_) = 0;                                  // more than kMaxKnown
   bool summarized_ ABSL_GUARDED_BY(mutex_) = false;
-  bool told_names_ ABSL_GUARDED_BY(mutex_) = false;
-  bool json_behind_ ABSL_GUARDED_BY(mutex_) = false, error_waits_ ABSL_GUARDED_BY(mutex_) = false;
-  uint64_t next_json_ ABSL_GUARDED_BY(mutex_) = 0;                               // CLOCK_MONOTONIC, nanoseconds
   int snapshots_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 

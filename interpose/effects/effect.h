@@ -74,6 +74,9 @@ struct Creates : EffectDefaults {
   template <class Args, class T>
   static void After(Call& call, State& state, const Args&, T* object) {
     static_assert(!std::is_void_v<T>, "a creating verb returns a typed handle");
+    static_assert(FamilyOf(KindOf<T>::value) == FamilyOf(kKind), "the row's kind is not that of the type in kind_of.h");
+    static_assert(HasNumberNames(kKind) != std::is_same_v<decltype(NumbersOf(object)), NoNumbers>,
+                  "a kind has both NumbersOf() in verbs/numbers.h and rows in ledger/number_names.h, or neither");
     if (object == nullptr) {
       EndCreate(call, kKind, 0, {}, kOrigin, ErrorOfNull(), &state.pins);
     } else {

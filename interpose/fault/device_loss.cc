@@ -17,7 +17,7 @@
 #include "interpose/fault/real_calls.h"
 #include "interpose/fault/teller.h"
 #include "interpose/base/clock.h"
-#include "interpose/base/mutex.h"
+#include "interpose/base/quiet_lock.h"
 #include "interpose/verbs/verbs_abi.h"
 #include "report/suppressions.h"
 
@@ -167,7 +167,7 @@ void Unfollow(int fd) {
 void Replace(int fd, int other) {
   Followed* const descriptor = descriptors[fd].load(std::memory_order_acquire);
   if (descriptor == nullptr || other < 0) return;
-  MutexLock lock(&descriptor->reading);
+  QuietLock lock(&descriptor->reading);
   const int flags = fcntl(fd, F_GETFL), of_descriptor = fcntl(fd, F_GETFD);
   descriptor->before = fcntl(fd, F_DUPFD_CLOEXEC, 3);
   for (const Registration& one : registrations) {
@@ -276,7 +276,7 @@ void ExpectDeviceLoss(const Fault& fault) {
 void NoteContext(ibv_context* context) {
   if (expected.empty()) return;
   const int saved = errno;
-  MutexLock lock(&mutex);
+  QuietLock lock(&mutex);
   Context* known = ContextOf(context);
   if (known == nullptr) known = ContextOf(nullptr);
   if (known == nullptr) {
@@ -298,7 +298,7 @@ void NoteContext(ibv_context* context) {
 void ForgetContext(ibv_context* context) {
   if (expected.empty()) return;
   const int saved = errno;
-  MutexLock lock(&mutex);
+  QuietLock lock(&mutex);
   Context* const known = ContextOf(context);
   if (known != nullptr) {
     Unfollow(context->cmd_fd);
@@ -315,14 +315,14 @@ void ForgetContext(ibv_context* context) {
 
 void NoteChannel(ibv_comp_channel* channel) {
   if (expected.empty()) return;
-  MutexLock lock(&mutex);
+  QuietLock lock(&mutex);
   if (Context* const known = ContextOf(channel->context)) Follow(channel->fd, Is::kCompletions, known);
 }
 
 void ForgetChannel(ibv_comp_channel* channel) {
   if (expected.empty()) return;
   const int saved = errno;
-  MutexLock lock(&mutex);
+  QuietLock lock(&mutex);
   Unfollow(channel->fd);
   errno = saved;
 }
@@ -334,7 +334,7 @@ void LoseDevices(const Fault& fault, const char* after) {
   std::vector<Context*> doomed;
   std::vector<std::string> devices;
   {
-    MutexLock lock(&mutex);
+    QuietLock lock(&mutex);
     lost_devices.push_back(fault.device.empty() ? "*" : fault.device);
     for (Context* context : contexts) {
       if (context->context == nullptr || context->doomed || !Concerned(fault, context->device)) continue;
@@ -348,7 +348,7 @@ void LoseDevices(const Fault& fault, const char* after) {
     TellFault({fault.text.c_str(), after == nullptr ? "" : after, fault.nth, 0, true, &stack, device.c_str()});
   }
   {
-    MutexLock lock(&mutex);
+    QuietLock lock(&mutex);
     for (Context* context : doomed) {
       if (context->doomed) Lose(context, fault.kernel);  // unless it was closed meanwhile
     }
@@ -358,7 +358,7 @@ void LoseDevices(const Fault& fault, const char* after) {
 
 int ErrorOfOpeningDevice(const char* name) {
   if (expected.empty()) return 0;
-  MutexLock lock(&mutex);
+  QuietLock lock(&mutex);
   for (const std::string& pattern : lost_devices) {
     if (MatchesWildcard(pattern, name)) return ENODEV;
   }
@@ -427,27 +427,29 @@ ssize_t ReadEvent(Followed* descriptor, int fd, void* buffer, size_t size) {
       return -1;
     }
     if (both[1].revents != 0) continue;
-    // Cancelled in here, a thread would leave the lock taken; it is where it waits that it is cancelled.
-    int cancel = 0;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     ssize_t got = 0;
     bool read = false;
+    int error = errno;
     {
-      MutexLock lock(&descriptor->reading);
+      QuietLock lock(&descriptor->reading);
       pollfd one{fd, POLLIN, 0};
       if (!descriptor->replaced.load() && real::Poll(&one, 1, 0) == 1) {
         got = real::Read(fd, buffer, size);
         read = true;
+        error = errno;
       }
     }
-    pthread_setcancelstate(cancel, nullptr);
+    errno = error;
     if (read) return got;
   }
 }
 
-int ControlEpoll(Followed* descriptor, int epoll, int operation, int fd, epoll_event* event) {
-  MutexLock lock(&mutex);
+namespace {
+
+int ControlLocked(Followed* descriptor, int epoll, int operation, int fd, epoll_event* event, int* error) {
+  QuietLock lock(&mutex);
   const int result = real::EpollCtl(epoll, operation, fd, event);
+  *error = errno;
   if (result != 0 || descriptor->is.load() == Is::kCommand) return result;
   const auto known = std::find_if(registrations.begin(), registrations.end(),
                                   [=](const Registration& one) { return one.epoll == epoll && one.fd == fd; });
@@ -459,6 +461,15 @@ int ControlEpoll(Followed* descriptor, int epoll, int operation, int fd, epoll_e
     registrations.push_back({epoll, fd, *event});
   }
   return 0;
+}
+
+}  // namespace
+
+int ControlEpoll(Followed* descriptor, int epoll, int operation, int fd, epoll_event* event) {
+  int error = errno;
+  const int result = ControlLocked(descriptor, epoll, operation, fd, event, &error);
+  errno = error;
+  return result;
 }
 
 }  // namespace rdmacheck::fault

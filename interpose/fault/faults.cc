@@ -17,7 +17,7 @@
 #include "interpose/fault/teller.h"
 #include "interpose/fault/verb_names.h"
 #include "interpose/base/clock.h"
-#include "interpose/base/mutex.h"
+#include "interpose/base/quiet_lock.h"
 #include "report/suppressions.h"
 
 namespace rdmacheck::fault {
@@ -56,7 +56,7 @@ thread_local uint64_t inside __attribute__((tls_model("initial-exec"))) = 0;
 
 void Start() {
   const int saved = errno;
-  MutexLock lock(&starting);
+  QuietLock lock(&starting);
   if (started.load(std::memory_order_acquire)) return;
   const Spec spec = ParseSpec(getenv("RDMACHECK_FAULTS"));
   for (const Complaint& complaint : spec.complaints) {

@@ -6,7 +6,6 @@
 #include <tuple>
 #include <type_traits>
 
-#include "interpose/base/stack_bounds.h"
 #include "interpose/checker/guard.h"
 #include "interpose/effects/effect.h"
 #include "interpose/hooks/reentry.h"
@@ -42,22 +41,22 @@ R CallReal(Checker& checker, R (*real)(A...), A... a) {
   }
 }
 
-// No function on this path is noexcept: a thread may be cancelled inside the real verb and unwinds through here.
+// Is part of each hook, so that the hook's frame says where the program's frames begin. No function on this path is noexcept: a
+// thread may be cancelled inside the real verb and unwinds through here.
 template <class Row, class R, class... A>
-R Intercept(R (*real)(A...), void* caller, A... a) {
+__attribute__((always_inline)) inline R Intercept(R (*real)(A...), A... a) {
   using Effect = typename Row::Effect;
   if (real == nullptr) return Refuse<Effect, R>(EOPNOTSUPP);
   const int entry_errno = errno;
   const uintptr_t frame = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
-  const Reentry::Answer whose = Reentry::Ask(Effect::kCm, frame, caller);
+  const Reentry::Answer whose = Reentry::Ask(Effect::kCm, frame, __builtin_return_address(0));
   Checker* const checker = whose == Reentry::Answer::kInternal ? nullptr : TheChecker();
   if (checker == nullptr || (Effect::kCm && !checker->options().track_rdmacm)) {
     errno = entry_errno;
     return real(a...);
   }
   MarkedCallOf<Effect> marked(frame);
-  Call call(*checker, Row::kName, Effect::kCreates, caller);
-  if (!HasAmpleStack()) call.PrepareStack();
+  Call call(*checker, Row::kName, Effect::kCreates, CallPointHere());
   const PutAside outer(call.self(), whose == Reentry::Answer::kProgramInHandler);
   call.Count();
   const std::tuple<A...> args(a...);

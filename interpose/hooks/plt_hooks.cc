@@ -10,7 +10,7 @@
   extern "C" __attribute__((visibility("default"), used)) typename ::rdmacheck::ResultOf<decltype(&::symbol)>::type \
       rdmacheck_##symbol(RDMACHECK_P##argc(symbol)) {                                                              \
     using Row = ::rdmacheck::PltRow_##symbol;                                                                      \
-    return ::rdmacheck::Intercept<Row>(::rdmacheck::Next<Row>(), __builtin_return_address(0) RDMACHECK_A##argc);   \
+    return ::rdmacheck::Intercept<Row>(::rdmacheck::Next<Row>() RDMACHECK_A##argc);                                  \
   }                                                                                                                \
   __asm__(".symver rdmacheck_" #symbol "," #symbol "@@" version);
 #define SLOT_VERB(symbol, slot, ...)

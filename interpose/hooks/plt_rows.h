@@ -26,7 +26,7 @@ struct HandleHook;
 template <class Row, class R, class... A>
 struct HandleHook<Row, R (*)(A...)> {
   static R Call(A... a) {
-    return Intercept<Row>(InLibrary<Row>(), __builtin_return_address(0), a...);
+    return Intercept<Row>(InLibrary<Row>(), a...);
   }
 };
 

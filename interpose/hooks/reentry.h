@@ -17,6 +17,7 @@ namespace rdmacheck {
 // Frames of this thread, 0 for none.
 struct Marks {
   uintptr_t ours = 0;  // our own code: what is called there is not judged, for we may hold a lock
+  const volatile uintptr_t* witness = nullptr;  // in that frame, as long as it is there: ~ours, and the address it returns to
   uintptr_t verb = 0;  // a real verb
   uintptr_t cm = 0;    // a real librdmacm call: hides its own inner ones, but not the verbs inside it
 };
@@ -33,7 +34,15 @@ class Reentry {
 
   static Marks& ThisThread() { return marks_; }
 
+  // Is this thread in the middle of our own code, so that what calls from `frame` is a signal handler? If it was, and has
+  // left by a jump, the locks that it holds there are given back.
+  static bool InsideOurs(uintptr_t frame) { return __builtin_expect(marks_.ours != 0, false) && StillInsideOurs(frame); }
+  // What the thread is inside is never gone on with. Returns whether a handler that interrupted our own code called verbs: these
+  // were not seen.
+  static bool ThreadEnds();
+
  private:
+  static bool StillInsideOurs(uintptr_t frame);
   static Answer AskStack(bool is_cm, uintptr_t frame, void* caller);
   static thread_local Marks marks_ __attribute__((tls_model("initial-exec")));
 };
@@ -43,18 +52,24 @@ class Reentry {
 template <uintptr_t Marks::*kReal>
 class MarkedCall {
  public:
-  explicit MarkedCall(uintptr_t frame) : frame_(frame), before_(Reentry::ThisThread()) { Set(&Marks::ours, frame); }
+  explicit MarkedCall(uintptr_t frame)
+      : frame_(frame), before_(Reentry::ThisThread()), witness_{~frame, reinterpret_cast<const uintptr_t*>(frame)[1]} {
+    Reentry::ThisThread().witness = witness_;
+    Set(&Marks::ours, frame_);
+  }
   ~MarkedCall() {
     Set(kReal, before_.*kReal);
     Set(&Marks::ours, before_.ours);
+    Reentry::ThisThread().witness = before_.witness;
   }
   MarkedCall(const MarkedCall&) = delete;
   MarkedCall& operator=(const MarkedCall&) = delete;
-  void EnterReal() {
+  __attribute__((always_inline)) void EnterReal() {
     Set(kReal, frame_);
     Set(&Marks::ours, before_.ours);
   }
-  void LeaveReal() {
+  // The witness is as it was: calls inside have put it back.
+  __attribute__((always_inline)) void LeaveReal() {
     Set(&Marks::ours, frame_);
     Set(kReal, before_.*kReal);
   }
@@ -67,6 +82,32 @@ class MarkedCall {
   }
   const uintptr_t frame_;
   const Marks before_;
+  volatile uintptr_t witness_[2];
+};
+
+// Our own code while a hook is not marked yet, or on the way of a real call.
+class MarkedOurs {
+ public:
+  explicit MarkedOurs(uintptr_t frame)
+      : before_(Reentry::ThisThread()), witness_{~frame, reinterpret_cast<const uintptr_t*>(frame)[1]} {
+    Reentry::ThisThread().witness = witness_;
+    Set(frame);
+  }
+  ~MarkedOurs() {
+    Set(before_.ours);
+    Reentry::ThisThread().witness = before_.witness;
+  }
+  MarkedOurs(const MarkedOurs&) = delete;
+  MarkedOurs& operator=(const MarkedOurs&) = delete;
+
+ private:
+  static void Set(uintptr_t frame) {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    Reentry::ThisThread().ours = frame;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+  const Marks before_;
+  volatile uintptr_t witness_[2];
 };
 
 // A handler's own call while the thread is inside another one: what the thread was doing is put aside meanwhile, so that

@@ -8,8 +8,8 @@ namespace {
 
 struct ToChecker {
   template <class Row, class R, class... A>
-  __attribute__((always_inline)) static R Go(R (*real)(A...), void* caller, A... a) {
-    return Intercept<Row>(real, caller, a...);
+  __attribute__((always_inline)) static R Go(R (*real)(A...), void*, A... a) {
+    return Intercept<Row>(real, a...);
   }
 };
 

@@ -1,7 +1,10 @@
 #include "interpose/hooks/the_checker.h"
 
+#include "interpose/hooks/bypass.h"
+#include "interpose/hooks/reentry.h"
 #include "interpose/judge/objects.h"
 #include "interpose/judge/state.h"
+#include "interpose/judge/witness.h"
 
 namespace rdmacheck {
 namespace {
@@ -18,6 +21,10 @@ constexpr uint32_t kExportedVerbs = 0
 }  // namespace
 
 // A constant, for a verb may be called before any constructor of ours has run.
-constexpr Parts kParts{&FillReport, &MakeJudgeState, kExportedVerbs};
+constexpr Parts kParts{&FillReport, [](Checker& checker) { CompareWithKernel(checker, nullptr); },
+                       [](Checker& checker) {
+                         for (const Statement& bypass : CallersThatBypass()) checker.Unwatched(bypass);
+                       },
+                       &MakeJudgeState, [] { Reentry::ThreadEnds(); }, kExportedVerbs};
 
 }  // namespace rdmacheck

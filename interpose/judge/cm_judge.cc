@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "interpose/base/quiet_lock.h"
 #include "interpose/judge/leaks.h"
 #include "interpose/judge/objects.h"
 #include "interpose/judge/state.h"
@@ -100,7 +101,7 @@ void NoteCmBelongings(Call& call, uintptr_t id, const CmBelongings& belongings) 
       const Found pin = ledger.Pin(Kind::kCmId, id);
       if (pin.slot != 0) ledger.Reparent(found.slot, 0, pin.slot);
       const StackDepot::Node* node = call.checker().depot().Get(record.stack);
-      if (node != nullptr) node->for_program.store(true, std::memory_order_relaxed);
+      if (node != nullptr && StackDepot::SetForProgram(*node)) CountCreated(call.self(), record.kind);
     }
     ledger.Unpin(found.slot);
   }
@@ -130,7 +131,7 @@ void JudgeCmId(Call& call, Slot id, bool qp_left) {
   const std::vector<Record> events = ChildrenOfKind(ledger, id, {Kind::kCmEvent});
   if (!events.empty() && SayUnackedOf(call, record, events) && call.self() != nullptr &&
       call.self()->activity.load() == Activity::kRelease && !checker.options().hang_timeout_given) {
-    BeginWatch(checker, call.self(), id);
+    BeginWatch(call, id);
   }
   if (!qp_left) return;
   std::vector<Record> queues = ChildrenOfKind(ledger, id, {Kind::kQp, Kind::kSrq});
@@ -142,7 +143,7 @@ void JudgeCmId(Call& call, Slot id, bool qp_left) {
     Finding finding = FindingOf(Rule::kCmQpLeft, call, Is<Sentence::kCmQpLeft>(Describe(checker, queue)));
     Describe(checker, &finding, record, left, Role::kChild);
     JudgeState& state = checker.judges();
-    MutexLock lock(&state.left_mutex);
+    QuietLock lock(&state.left_mutex);
     // Those that were destroyed after all are let go now and then, so that a long life of such ids costs nothing.
     if (state.qps_left.size() >= 64) DropDestroyed(checker, state);
     state.qps_left.push_back({queue.slot, queue.serial, std::move(finding)});
@@ -153,7 +154,7 @@ void JudgeQpsLeftAtExit(Checker& checker) {
   std::vector<QpLeft> left;
   {
     JudgeState& state = checker.judges();
-    MutexLock lock(&state.left_mutex);
+    QuietLock lock(&state.left_mutex);
     DropDestroyed(checker, state);
     left.swap(state.qps_left);
   }

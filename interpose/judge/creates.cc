@@ -2,12 +2,13 @@
 #include <errno.h>
 
 #include "interpose/judge/faults.h"
+#include "interpose/base/quiet_lock.h"
 #include "interpose/judge/judge.h"
 #include "interpose/judge/objects.h"
 #include "interpose/judge/state.h"
 #include "interpose/base/clock.h"
 #include "interpose/checker/checker.h"
-#include "interpose/verbs/fingerprint.h"
+#include "interpose/verbs/numbers.h"
 #include "report/limits.h"
 
 namespace rdmacheck {
@@ -21,7 +22,7 @@ bool IsShortage(int error) {
 constexpr uint32_t kMinute = 6000;  // hundredths of a second
 bool IsTimeToReport(JudgeState& state, const char* verb) {
   const uint32_t now = NowStamp() + 1;
-  MutexLock lock(&state.create_failed_mutex);
+  QuietLock lock(&state.create_failed_mutex);
   uint32_t& last = state.create_failed_at[verb];
   if (last != 0 && now - last < kMinute) return false;
   last = now;
@@ -200,6 +201,9 @@ void EndCreate(Call& call, Kind kind, uintptr_t handle, const Numbers& numbers, 
     stack->created.Add();
   } else {
     checker.depot().CountUnplaced(kind);
+  }
+  if (stack == nullptr || stack->owner == Module::Owner::kProgram || stack->for_program.load(std::memory_order_relaxed)) {
+    CountCreated(call.self(), kind);
   }
   Birth birth;
   birth.kind = kind;

@@ -224,7 +224,7 @@ void EndDestroy(Call& call, Kind kind, Destruction* destruction, int error) {
                  children.end());
   ledger.EndDestroy(slot, true, call.verb(), call.StackId(), call.tid());
   if (was_refused) {
-    checker.reporter().Resolve(record.serial, Is<Sentence::kLaterTrySucceeded>(call.verb(), call.tid()));
+    checker.reporter().Settle(record.serial, Is<Sentence::kLaterTrySucceeded>(call.verb(), call.tid()));
   }
   if (!children.empty() && !call.ignored() && !record.Has(kIgnored)) {
     // A second handle (ibv_open_qp, imports) goes alone: the object, and what was made from it, lives on.

@@ -37,7 +37,7 @@ void NoteLostDestroy(Call& call, const Record& record, int error) {
   const Slot context = record.kind == Kind::kContext ? record.slot : checker.ledger().ContextOf(record.slot);
   NoteDeviceLost(checker, context);
   const std::string device = DeviceOf(checker, record);
-  if (checker.reporter().Again(KeyOf(device), error)) return;
+  if (checker.reporter().NoteRepeat(KeyOf(device), error)) return;
   // libibverbs forgives its own destroys; a provider's and what is user space only, not.
   Finding finding = FindingOf(Rule::kAliveAfterDeviceLoss, call,
                               checker.disassoc_destroy() ? Is<Sentence::kLostNotCovered>() : Is<Sentence::kLostNotAllowed>());
@@ -56,7 +56,7 @@ void SayAliveAfterLoss(Checker& checker, const Record& context, const std::vecto
   AddRelated(checker, &more, Role::kChild, left);
   const KindCounts kinds = CountKinds(left);
   more.adds.push_back(Is<Sentence::kOfItStillOpen>(left.size(), kinds));
-  if (checker.reporter().Complete(KeyOf(device), more)) return;
+  if (checker.reporter().AddDetail(KeyOf(device), more)) return;
   Finding finding = FindingAtExit(Rule::kAliveAfterDeviceLoss, Is<Sentence::kRemovedWithOpen>(left.size(), kinds));
   finding.verb = verb;
   finding.has_object = true;

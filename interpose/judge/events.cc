@@ -5,6 +5,7 @@
 #include <new>
 
 #include "interpose/judge/device_loss.h"
+#include "interpose/base/quiet_lock.h"
 #include "interpose/judge/event_rules.h"
 #include "interpose/judge/faults.h"
 #include "interpose/judge/judge.h"
@@ -68,7 +69,7 @@ void SayOverlap(Call& call, const ThreadState& self, bool self_destroys, const T
   const ThreadState& get = self_destroys ? other : self;
   {
     JudgeState& state = checker.judges();
-    MutexLock lock(&state.overlaps_mutex);
+    QuietLock lock(&state.overlaps_mutex);
     const auto pair = std::make_pair(destroy.stack, get.stack);
     if (std::find(state.overlaps_reported.begin(), state.overlaps_reported.end(), pair) != state.overlaps_reported.end()) return;
     state.overlaps_reported.push_back(pair);
@@ -163,6 +164,7 @@ void AddTakers(Finding* finding, const std::vector<Taker>& takers) {
 
 // A program that reads the descriptor itself makes the count unknown: then no get was ever seen there, though acks were.
 bool CountIsKnown(Ledger& ledger, const Record& record, bool async) {
+  if (ledger.EventsOf(record.slot).unknown) return false;
   if (async) {
     const Slot context = ledger.ContextOf(record.slot);
     return context != 0 && ledger.EventsOf(context).async_taken > 0;
@@ -189,6 +191,7 @@ void AddSwapped(Call& call, Finding* finding, const Record& record, bool async, 
   for (const Record& other : others) {
     if (other.slot == record.slot || (!async && other.kind != Kind::kCq)) continue;
     const EventCount events = ledger.EventsOf(other.slot);
+    if (events.unknown) continue;
     const int64_t theirs = async ? static_cast<int64_t>(events.async_acked) - static_cast<int64_t>(events.async_taken)
                                  : static_cast<int64_t>(events.acked) - static_cast<int64_t>(events.taken);
     if (surplus > 0 ? theirs > -surplus : theirs < -surplus) continue;
@@ -458,7 +461,7 @@ void BeginDestroyActivity(Call& call, Kind kind, uintptr_t handle, Slot slot) {
                 may_wait || watched ? SerialOf(checker.ledger(), slot) : 0,
                 judged || watched || slot != 0 ? call.StackId() : 0,
                 NanosOf(judged || may_wait || watched ? CLOCK_MONOTONIC : CLOCK_MONOTONIC_COARSE));
-  if (watched) BeginWatch(checker, self, slot);
+  if (watched) BeginWatch(call, slot);
   if (judged) LookForOverlap(self, true);
 }
 
@@ -477,12 +480,14 @@ void ForgetCallUnderWay() {
   ThreadRecord* self = ThisThreadIfMade();
   if (self == nullptr) return;
   if (overlaps != nullptr) overlaps->others.clear();
-  // One whose real destroy was left half-way may be tried again, as after a refusal: whether it is destroyed nobody knows.
+  // One whose real destroy was left half-way may be tried again, as after a refusal. Whether it is destroyed nobody knows, so
+  // nothing is said of it later.
   Checker& checker = *Checker::IfMade();  // which this thread once called
   Ledger& ledger = checker.ledger();
   const int32_t tid = self->tid.load(std::memory_order_relaxed);
   for (const Slot slot : ledger.DyingBy(tid)) {
     EndWatch(checker, self, slot);
+    if (self->returned == Returned::kNot) ledger.SetFlags(slot, kIgnored);
     ledger.EndDestroy(slot, self->returned == Returned::kZero, self->verb.load(), self->stack.load(), tid);
     self->returned = Returned::kNot;
   }

@@ -5,6 +5,7 @@
 #include "interpose/judge/judge.h"
 #include "interpose/judge/leaks.h"
 #include "interpose/judge/cm_judge.h"
+#include "interpose/judge/witness.h"
 #include "interpose/checker/checker.h"
 
 namespace rdmacheck {
@@ -31,6 +32,7 @@ void SayChannels(Checker& checker, Severity severity, const std::vector<Record>&
 
 void JudgeExit(Checker& checker) {
   const Options& options = checker.options();
+  CompareWithKernel(checker, nullptr);
   Ledger& ledger = checker.ledger();
   const Severity severity = options.strict ? Severity::kError : Severity::kWarning;
   std::vector<Record> open, lists, channels, held, refused;
@@ -59,7 +61,7 @@ void JudgeExit(Checker& checker) {
     }
   }
   JudgeQpsLeftAtExit(checker);
-  HardenRefused(checker, refused, Sentence::kNeverRetriedEnded);
+  EscalateRefused(checker, refused, Sentence::kNeverRetriedEnded);
   if (options.check_at_exit) {
     for (Finding& finding : LeakFindings(checker, Rule::kDeviceListLeak, severity, lists, nullptr, "", 0)) {
       uint64_t devices = 0;

@@ -12,7 +12,7 @@
 #include "interpose/judge/state.h"
 #include "interpose/base/clock.h"
 #include "interpose/checker/checker.h"
-#include "interpose/verbs/fingerprint.h"
+#include "interpose/verbs/numbers.h"
 #include "report/frugal.h"
 #include "report/process_id.h"
 

@@ -59,7 +59,7 @@ void AddUnexplained(Checker& checker, Finding* finding, Kind kind) {
   if (!creators.empty()) finding->adds.push_back(Is<Sentence::kUntrackedCreators>(creators));
 }
 
-void HardenRefused(Checker& checker, const std::vector<Record>& records, Sentence when) {
+void EscalateRefused(Checker& checker, const std::vector<Record>& records, Sentence when) {
   // A library's last, and of these the latest first: only the first refusal of a call of librdmacm is said, and what used
   // an object says more than the object.
   std::vector<const Record*> in_order, of_libraries;
@@ -78,7 +78,7 @@ void HardenRefused(Checker& checker, const std::vector<Record>& records, Sentenc
     finding.object.device = DeviceOf(checker, record);
     if (refusal.stack != 0) finding.stacks.push_back({StackRole::kHere, refusal.stack});
     if (record.stack != 0) finding.stacks.push_back({StackRole::kCreated, record.stack});
-    if (checker.reporter().CountHardened(finding, record.serial)) continue;
+    if (checker.reporter().CountEscalated(finding, record.serial)) continue;
 
     finding.time = EpochNow();
     finding.object = Describe(checker, record);
@@ -101,7 +101,7 @@ void HardenRefused(Checker& checker, const std::vector<Record>& records, Sentenc
     if (refusal.unexplained > 0) {
       AddUnexplained(checker, &finding, record.kind);
     }
-    checker.reporter().Harden(std::move(finding), record.serial);
+    checker.reporter().Escalate(std::move(finding), record.serial);
   }
 }
 

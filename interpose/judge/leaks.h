@@ -18,6 +18,6 @@ void AddUnexplained(Checker& checker, Finding* finding, Kind kind);
 
 // Refused destroys among these objects that were never made good: their notes become errors.
 // `when`: kNeverRetriedClosed or kNeverRetriedEnded.
-void HardenRefused(Checker& checker, const std::vector<Record>& records, Sentence when);
+void EscalateRefused(Checker& checker, const std::vector<Record>& records, Sentence when);
 
 }  // namespace rdmacheck

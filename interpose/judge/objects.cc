@@ -8,15 +8,14 @@
 #include <unordered_map>
 
 #include "interpose/judge/timeline.h"
+#include "interpose/judge/witness.h"
 #include "interpose/base/clock.h"
 #include "interpose/checker/checker.h"
+#include "interpose/ledger/number_names.h"
 #include "interpose/libraries/real_symbol.h"
 
 namespace rdmacheck {
 namespace {
-
-constexpr uint32_t Low(uint64_t packed) { return static_cast<uint32_t>(packed); }
-constexpr uint32_t High(uint64_t packed) { return static_cast<uint32_t>(packed >> 32); }
 
 const char* OwnerNameOf(Module::Owner owner) {
   switch (owner) {
@@ -31,48 +30,12 @@ const char* OwnerNameOf(Module::Owner owner) {
 }  // namespace
 
 std::vector<Number> NumbersFor(const Record& record) {
-  const Numbers& n = record.numbers;
-  switch (record.kind) {
-    case Kind::kContext:
-      return {{"cmd_fd", Low(n.a), false}, {"async_fd", High(n.a), false}};
-    case Kind::kDeviceList:
-    case Kind::kCmDeviceList:
-      return {{"devices", n.a, false}};
-    case Kind::kMr:
-      return {{"lkey", Low(n.c), true}, {"rkey", High(n.c), true}, {"addr", n.a, true}, {"length", n.b, false}};
-    case Kind::kMw:
-      return {{"rkey", n.a, true}, {"type", n.c, false}};
-    case Kind::kQp:
-      return {{"qpn", n.a, true}, {"state", n.c, false}};
-    case Kind::kCq:
-      return {{"cqe", n.a, false}};
-    case Kind::kCompChannel:
-      return {{"fd", n.a, false}};
-    case Kind::kDmabufFd:
-      return {{"fd", n.a, false}};
-    case Kind::kBuf:
-      return {{"addr", n.a, true}, {"length", n.b, false}};
-    case Kind::kPd:
-    case Kind::kParentDomain:
-    case Kind::kSrq:
-    case Kind::kAh:
-    case Kind::kFlow:
-    case Kind::kDm:
-      return {{"handle", n.a, false}};
-    case Kind::kWq:
-      return {{"wq_num", n.a, true}};
-    case Kind::kRwqIndTable:
-      return {{"ind_tbl_num", n.a, true}};
-    case Kind::kMcast:
-      return {{"lid", n.a, true}, {"gid_prefix", __builtin_bswap64(n.b), true}, {"gid_id", __builtin_bswap64(n.c), true}};
-    case Kind::kReservedQpn:
-      return {{"qpn", n.a, true}};
-    case Kind::kCmChannel:
-    case Kind::kRsocket:
-      return {{"fd", n.a, false}};
-    default:
-      return {};
+  const uint64_t words[] = {record.numbers.a, record.numbers.b, record.numbers.c};
+  std::vector<Number> numbers;
+  for (const NumberName& one : kNumberNames) {
+    if (one.kind == record.kind) numbers.push_back({one.name, NumberIn(words[one.word], one.part), one.hex});
   }
+  return numbers;
 }
 
 uint64_t BytesOf(const Record& record) {
@@ -336,6 +299,7 @@ void FillReport(Checker& checker, Report* report) {
   report->environment.hooks_slots = checker.hooks_slots.load();
   report->environment.hooks_dlsym = checker.hooks_dlsym.load();
   report->environment.unwatched = checker.UnwatchedSentences();
+  report->environment.verified = VerifiedKinds(checker);
 }
 
 }  // namespace rdmacheck

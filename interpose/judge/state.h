@@ -3,6 +3,8 @@
 #pragma once
 
 #include <atomic>
+#include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -45,6 +47,8 @@ struct Watch {
   uint32_t sequence = 0;
   Slot slot = 0;
   uint64_t deadline = 0;  // CLOCK_MONOTONIC
+  // Of the thread's stack: where the hook's frame ends, and where the stack does (0: not known).
+  uintptr_t top = 0, low = 0;
   bool reported = false;
 };
 
@@ -67,6 +71,14 @@ struct JudgeState {
 
   Mutex left_mutex;
   std::vector<QpLeft> qps_left ABSL_GUARDED_BY(left_mutex);
+
+  // verify=kernel: what was reported so far by device and kind, and when each device was compared last.
+  std::atomic<uint32_t> comparing{0};  // by this thread
+  Mutex witness_mutex;
+  std::map<std::pair<std::string, uint8_t>, uint64_t> unwatched ABSL_GUARDED_BY(witness_mutex);
+  std::map<std::string, uint32_t> compared ABSL_GUARDED_BY(witness_mutex);
+  std::map<std::string, uint64_t> closed ABSL_GUARDED_BY(witness_mutex);  // contexts, by device
+  uint32_t verified_kinds ABSL_GUARDED_BY(witness_mutex) = 0;  // bit 1 << Listed
 
   Mutex watch_mutex;
   std::atomic<bool> watches_used{false};   // false: no destroy was ever watched

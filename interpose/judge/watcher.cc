@@ -12,8 +12,10 @@
 #include "interpose/judge/state.h"
 #include "interpose/judge/timeline.h"
 #include "interpose/base/clock.h"
-#include "interpose/base/mutex.h"
+#include "interpose/base/quiet_lock.h"
+#include "interpose/base/stack_bounds.h"
 #include "interpose/checker/guard.h"
+#include "interpose/stacks/thread_stack.h"
 #include "report/frugal.h"
 #include "interpose/checker/checker.h"
 
@@ -23,6 +25,61 @@ namespace {
 void Changed(JudgeState& state) {
   state.watch_changes.fetch_add(1);
   FutexWake(&state.watch_changes, 1);
+}
+
+Statement WhyUnseen(const ThreadStack& taken) {
+  switch (taken.why) {
+    case Unseen::kReturned:
+      return Is<Sentence::kUnseenReturned>();
+    case Unseen::kRestless:
+      return Is<Sentence::kUnseenRestless>();
+    case Unseen::kNoProc:
+      return Is<Sentence::kUnseenNoProc>();
+    case Unseen::kKernel:
+      return Is<Sentence::kUnseenKernel>(SystemCallName(taken.call));
+    case Unseen::kWouldEnd:
+      return Is<Sentence::kUnseenWouldEnd>(SystemCallName(taken.call));
+    case Unseen::kHandled:
+      return Is<Sentence::kUnseenHandled>();
+    case Unseen::kBlocked:
+      return Is<Sentence::kUnseenBlocked>();
+    case Unseen::kNoRoom:
+      return Is<Sentence::kUnseenNoRoom>();
+    case Unseen::kNoAnswer:
+      return Is<Sentence::kUnseenNoAnswer>();
+    case Unseen::kUnreadable:
+      return Is<Sentence::kUnseenUnreadable>();
+    case Unseen::kNothing:
+    case Unseen::kNoWay:
+      break;
+  }
+  return Is<Sentence::kUnseenNoWay>();
+}
+
+// Where in the library the thread stands, and from the hook on the stack that led to its destroy.
+void AddStandsAt(Checker& checker, const Watch& watch, const ThreadState& blocked, Finding* finding) {
+  const Options& options = checker.options();
+  if (!options.hang_stacks || options.stack_depth == 0 || options.unwinder == Unwinder::kNone) return;
+  static ThreadStack taken;  // of the one watcher
+  const size_t depth = static_cast<size_t>(options.stack_depth);
+  const UnwindBy by = options.unwinder == Unwinder::kFp ? UnwindBy::kFramePointers : UnwindBy::kLibunwind;
+  TakeStackOf(watch.tid, watch.top, watch.low, by, kMaxFrames, &taken);
+  // Then it stands elsewhere, as far as anybody knows.
+  if (watch.thread->sequence.load() != blocked.sequence) return;
+  const bool whole = taken.why == Unseen::kNothing;
+  const StackDepot::Node* const here = checker.depot().Get(blocked.stack);
+  for (int i = 0; whole && here != nullptr && i < here->depth && taken.depth < kMaxFrames; ++i) {
+    taken.pcs[taken.depth++] = here->pcs[i];
+  }
+  taken.depth = std::min(taken.depth, depth);
+  const StackDepot::Node* node = nullptr;
+  if (taken.depth > 0 && taken.why != Unseen::kReturned) {
+    node = checker.depot().Put(blocked.verb, Kind::kNone, taken.pcs, taken.depth, whole && here != nullptr ? here->python : nullptr);
+  }
+  if (node != nullptr) finding->stacks.push_back({StackRole::kOtherThread, node->id});
+  if (whole) return;
+  finding->adds.push_back(node != nullptr ? Is<Sentence::kStandsPartly>() : Is<Sentence::kStandsUnknown>());
+  finding->adds.push_back(WhyUnseen(taken));
 }
 
 void SayBlocked(Checker& checker, const Watch& watch) {
@@ -56,6 +113,7 @@ void SayBlocked(Checker& checker, const Watch& watch) {
   finding.has_object = known;
   finding.object = object;
   if (blocked.stack != 0) finding.stacks.push_back({StackRole::kHere, blocked.stack});
+  AddStandsAt(checker, watch, blocked, &finding);
   if (record.stack != 0) finding.stacks.push_back({StackRole::kCreated, record.stack});
   for (const Taker& taker : events.takers) {
     finding.adds.push_back(Is<Sentence::kEventNotAcked>(DescribeThread(taker.thread)));
@@ -72,7 +130,7 @@ void SayBlocked(Checker& checker, const Watch& watch) {
 
 // The next watch that is due, counted as reported from now on; or when to look again. False: nothing is watched any more.
 bool NextDue(JudgeState& state, bool lingers, Watch* due, uint64_t* next, uint32_t* seen) {
-  MutexLock lock(&state.watch_mutex);
+  QuietLock lock(&state.watch_mutex);
   *seen = state.watch_changes.load();
   *next = ~0ull;
   due->thread = nullptr;
@@ -135,7 +193,7 @@ void StartThread(Checker& checker) {
   } else {
     {
       JudgeState& state = checker.judges();
-      MutexLock lock(&state.watch_mutex);
+      QuietLock lock(&state.watch_mutex);
       state.watcher_runs = false;
     }
     checker.TellOnce(Is<Sentence::kNoWatcher>());
@@ -144,16 +202,21 @@ void StartThread(Checker& checker) {
 
 }  // namespace
 
-void BeginWatch(Checker& checker, ThreadRecord* self, Slot slot) {
+void BeginWatch(Call& call, Slot slot) {
+  Checker& checker = call.checker();
+  ThreadRecord* const self = call.self();
   const int timeout = checker.options().hang_timeout;
   if (timeout <= 0 || self == nullptr || Frugal()) return;
   JudgeState& state = checker.judges();
   state.watches_used.store(true, std::memory_order_release);
+  Watch watch{self, self->tid.load(), self->sequence.load(), slot};
+  watch.deadline = NanosOf(CLOCK_MONOTONIC) + static_cast<uint64_t>(timeout) * 1000000000u;
+  watch.top = call.point().stack;
+  if (const StackBounds& bounds = BoundsOfThisThread(); bounds.Holds(watch.top)) watch.low = bounds.low;
   bool start;
   {
-    MutexLock lock(&state.watch_mutex);
-    state.watches.push_back({self, self->tid.load(), self->sequence.load(), slot,
-                             NanosOf(CLOCK_MONOTONIC) + static_cast<uint64_t>(timeout) * 1000000000u, false});
+    QuietLock lock(&state.watch_mutex);
+    state.watches.push_back(watch);
     start = !state.watcher_runs;
     state.watcher_runs = true;
   }
@@ -165,7 +228,7 @@ void EndWatch(Checker& checker, ThreadRecord* self, Slot slot) {
   JudgeState& state = checker.judges();
   if (self == nullptr || !state.watches_used.load(std::memory_order_acquire)) return;
   {
-    MutexLock lock(&state.watch_mutex);
+    QuietLock lock(&state.watch_mutex);
     const auto ends = [=](const Watch& w) { return w.thread == self && w.slot == slot; };
     const auto kept = std::remove_if(state.watches.begin(), state.watches.end(), ends);
     if (kept == state.watches.end()) return;

@@ -6,8 +6,8 @@
 
 namespace rdmacheck {
 
-// From now on this thread's destroy (its activity has begun) is watched; call EndWatch when it returns.
-void BeginWatch(Checker& checker, ThreadRecord* self, Slot slot);
+// From now on this destroy (its thread's activity has begun) is watched; call EndWatch when it returns.
+void BeginWatch(Call& call, Slot slot);
 void EndWatch(Checker& checker, ThreadRecord* self, Slot slot);
 
 }  // namespace rdmacheck

@@ -43,8 +43,7 @@ enum EntryFlag : uint8_t {
   kDeviceLost = 32, // it returned EIO, or its device said DEVICE_FATAL
 };
 
-// The numbers people know an object by. What a, b and c hold depends on the kind: verbs/numbers.h
-// writes them, NumbersFor() in judge/objects.cc reads them.
+// The numbers people know an object by. What a, b and c hold depends on the kind: number_names.h.
 struct Numbers {
   uint64_t a = 0, b = 0, c = 0;
 };
@@ -121,6 +120,7 @@ struct EventCount {
   uint64_t async_taken = 0, async_acked = 0;
   std::vector<Taker> takers;  // of the events not yet acked, oldest first; at most kMaxTakers
   static constexpr size_t kMaxTakers = 16;
+  bool unknown = false;  // some that were taken or acked are not counted
 };
 
 // What is remembered of an object that went.

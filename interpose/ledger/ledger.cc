@@ -11,6 +11,33 @@ namespace rdmacheck {
 
 thread_local Ledger::PerThread Ledger::per_thread_ __attribute__((tls_model("initial-exec")));
 
+namespace {
+
+// What is stored before is stored before, for a signal handler of this thread that jumps away: nothing is left half done
+// that could not be put in order (Repair).
+void InThisOrder() { std::atomic_signal_fence(std::memory_order_seq_cst); }
+
+// While it lives, that part of a shard is neither as it was nor as it will be.
+class Changes {
+ public:
+  Changes(uint8_t* changing, uint8_t part) : changing_(changing), part_(part) {
+    *changing_ = static_cast<uint8_t>(*changing_ | part_);
+    InThisOrder();
+  }
+  ~Changes() {
+    InThisOrder();
+    *changing_ = static_cast<uint8_t>(*changing_ & ~part_);
+  }
+  Changes(const Changes&) = delete;
+  Changes& operator=(const Changes&) = delete;
+
+ private:
+  uint8_t* const changing_;
+  const uint8_t part_;
+};
+
+}  // namespace
+
 const Ledger::DeadRing::Item* Ledger::DeadRing::Find(const Key& key) const {
   for (uint64_t n = deaths_; n > 0 && n + kSize > deaths_; --n) {
     const uint32_t at = (n - 1) % kSize;
@@ -23,9 +50,10 @@ void Ledger::DeadRing::Add(const Entry& entry, const char* verb, uint32_t stack,
                            uint32_t children, std::unique_ptr<Extra> extra) {
   if (__builtin_expect(room_ == nullptr, false)) room_.reset(new (std::nothrow) Room);
   if (room_ == nullptr) return;
-  const uint32_t at = deaths_++ % kSize;
+  const uint32_t at = deaths_ % kSize;
   Item& item = room_->items[at];
-  room_->handles[at] = entry.handle.load(std::memory_order_relaxed);
+  room_->handles[at] = 0;
+  InThisOrder();
   item.numbers = entry.numbers;
   item.verb = verb;
   item.serial = entry.serial.load(std::memory_order_relaxed);
@@ -44,6 +72,10 @@ void Ledger::DeadRing::Add(const Entry& entry, const char* verb, uint32_t stack,
   item.origin = entry.origin;
   item.flags = entry.flags.load(std::memory_order_relaxed);
   item.extra = std::move(extra);
+  InThisOrder();
+  ++deaths_;
+  InThisOrder();
+  room_->handles[at] = entry.handle.load(std::memory_order_relaxed);
 }
 
 DeadRecord Ledger::DeadRing::RecordOf(uint32_t at) const {
@@ -145,6 +177,89 @@ Serial Ledger::Mark() {
   const Serial mark = next_serial_.load() - 1;
   round_.fetch_add(1);
   return mark;
+}
+
+// ---- the journal
+
+static_assert(static_cast<uint32_t>(Life::kLive) == journal::kLive && static_cast<uint32_t>(Life::kDying) == journal::kDying &&
+              static_cast<uint32_t>(Life::kZombie) == journal::kZombie && kClosed == +journal::kClosed &&
+              kInherited == +journal::kInherited && kIgnored == +journal::kIgnored && kTold == +journal::kReported &&
+              kRefused == +journal::kRefused && kDeviceLost == +journal::kDeviceLost &&
+              static_cast<uint8_t>(Origin::kUnknown) == journal::kUnknown && kKindCount <= journal::kMaxKinds);
+
+void Ledger::Publish(const Shard& shard, uint32_t index) const {
+  char* const base = JournalBase();
+  if (__builtin_expect(base == nullptr, true)) return;
+  const Entry& entry = shard.At(index);
+  const uint8_t flags = entry.flags.load(std::memory_order_relaxed);
+  if ((flags & kInherited) != 0) return;  // it stands in the parent's
+  journal::ObjectRow* const row = JournalObject(base, SlotOf(IndexOf(shard), index), true);
+  if (row == nullptr) return;
+  BeginRow(&row->state);
+  row->serial = entry.serial.load(std::memory_order_relaxed);
+  row->handle = entry.handle.load(std::memory_order_relaxed);
+  row->numbers[0] = entry.numbers.a;
+  row->numbers[1] = entry.numbers.b;
+  row->numbers[2] = entry.numbers.c;
+  row->stack = entry.stack;
+  row->born = entry.born;
+  row->thread = entry.thread;
+  row->parents[0] = entry.parents[0];
+  row->parents[1] = entry.parents[1];
+  row->kind = static_cast<uint8_t>(entry.kind);
+  row->origin = static_cast<uint8_t>(entry.origin);
+  row->flags = flags;
+  __atomic_store_n(&row->was_parent, (entry.children.load(std::memory_order_relaxed) & kEverParent) != 0, __ATOMIC_RELAXED);
+  EndRow(&row->state, static_cast<uint32_t>(entry.life.load(std::memory_order_relaxed)));
+}
+
+void Ledger::PublishLife(const Shard& shard, uint32_t index) const {
+  char* const base = JournalBase();
+  if (__builtin_expect(base == nullptr, true)) return;
+  const Entry& entry = shard.At(index);
+  if ((entry.flags.load(std::memory_order_relaxed) & kInherited) != 0) return;
+  journal::ObjectRow* const row = JournalObject(base, SlotOf(IndexOf(shard), index), false);
+  if (row != nullptr) EndRow(&row->state, static_cast<uint32_t>(entry.life.load(std::memory_order_relaxed)));
+}
+
+void Ledger::PublishExtra(Shard& shard, uint32_t index) const {
+  char* const base = JournalBase();
+  if (__builtin_expect(base == nullptr, true)) return;
+  const Entry& entry = shard.At(index);
+  if ((entry.flags.load(std::memory_order_relaxed) & kInherited) != 0) return;
+  auto it = shard.extra_rows.find(index);
+  if (it == shard.extra_rows.end()) {
+    const uint32_t place = JournalTakeExtra();
+    if (place == 0) return;
+    const Changes changes(&shard.changing, kExtraRows);
+    it = shard.extra_rows.emplace(index, place).first;
+  }
+  auto* const row = JournalRow<journal::ExtraRow>(base, it->second);
+  BeginRow(&row->state);
+  row->slot = SlotOf(IndexOf(shard), index);
+  row->serial = entry.serial.load(std::memory_order_relaxed);
+  const auto failure = shard.failures.find(index);
+  const Failure failed = failure == shard.failures.end() ? Failure() : failure->second;
+  row->failed_result = failed.result;
+  row->failed_verb = reinterpret_cast<uintptr_t>(failed.verb);
+  row->failed_when = failed.when;
+  row->failed_times = failed.times;
+  const auto events = shard.events.find(index);
+  row->taken = row->acked = row->async_taken = row->async_acked = 0;
+  row->taker = 0;
+  row->taker_stack = 0;
+  if (events != shard.events.end()) {
+    row->taken = events->second.taken;
+    row->acked = events->second.acked;
+    row->async_taken = events->second.async_taken;
+    row->async_acked = events->second.async_acked;
+    if (!events->second.takers.empty()) {
+      row->taker = events->second.takers.front().thread;
+      row->taker_stack = events->second.takers.front().stack;
+    }
+  }
+  EndRow(&row->state, 1);
+  if (failed.verb != nullptr) JournalVerb(failed.verb);
 }
 
 // ---- children
@@ -258,21 +373,31 @@ absl::InlinedVector<Slot, 4> Ledger::Release(Shard& shard, uint32_t index) {
     parent = 0;
   }
   if (!shard.more_parents.empty()) {
+    const Changes changes(&shard.changing, kMoreParents);
     if (auto more = shard.more_parents.find(index); more != shard.more_parents.end()) {
       parents.insert(parents.end(), more->second.begin(), more->second.end());
       shard.more_parents.erase(more);
     }
   }
-  if (!shard.failures.empty()) shard.failures.erase(index);
-  if (!shard.events.empty()) shard.events.erase(index);
-  entry.life.store(Life::kFree, std::memory_order_relaxed);
+  if (!shard.failures.empty()) {
+    const Changes changes(&shard.changing, kFailures);
+    shard.failures.erase(index);
+  }
+  if (!shard.events.empty()) {
+    const Changes changes(&shard.changing, kEventCounts);
+    shard.events.erase(index);
+  }
+  if (!shard.extra_rows.empty()) {
+    if (auto row = shard.extra_rows.find(index); row != shard.extra_rows.end()) {
+      const Changes changes(&shard.changing, kExtraRows);
+      JournalFreeExtra(row->second);
+      shard.extra_rows.erase(row);
+    }
+  }
+  SetLife(shard, index, Life::kFree);
   entry.flags.store(0, std::memory_order_relaxed);
   shard.free.push_back(index);
   return parents;
-}
-
-void Ledger::UnpinAll(const absl::InlinedVector<Slot, 4>& parents) {
-  for (Slot parent : parents) Unpin(parent);
 }
 
 Found Ledger::FoundAt(const Shard& shard, uint32_t index, Standing standing) const {
@@ -350,7 +475,11 @@ Slot Ledger::Create(const Birth& birth) {
   // While the pins are still ours: once the new entry is known, another thread may destroy it, and its parents.
   for (Slot parent : birth.parents) {
     std::atomic<uint32_t>& children = EntryAt(parent).children;
-    if ((children.load(std::memory_order_relaxed) & kEverParent) == 0) children.fetch_or(kEverParent);
+    if ((children.load(std::memory_order_relaxed) & kEverParent) != 0) continue;
+    children.fetch_or(kEverParent);
+    char* const base = JournalBase();
+    if (base == nullptr) continue;
+    if (journal::ObjectRow* row = JournalObject(base, parent, false)) __atomic_store_n(&row->was_parent, 1, __ATOMIC_RELAXED);
   }
   Slot slot = 0;
   try {
@@ -374,6 +503,7 @@ Slot Ledger::Add(Shard& shard, const Birth& birth, Serial serial, uint32_t born,
   if (index == 0) return 0;
   Entry& entry = shard.At(index);
   if (!more.empty()) {
+    const Changes changes(&shard.changing, kMoreParents);
     try {
       shard.more_parents[index] = std::move(more);
     } catch (const std::bad_alloc&) {
@@ -393,14 +523,17 @@ Slot Ledger::Add(Shard& shard, const Birth& birth, Serial serial, uint32_t born,
   // Not stored: a thread that takes the slot for its old object may count here for a moment (Pin).
   if ((entry.children.load(std::memory_order_relaxed) & kEverParent) != 0) entry.children.fetch_and(~kEverParent);
   for (size_t n = 0; n < 2 && n < birth.parents.size(); ++n) entry.parents[n] = birth.parents[n];
-  entry.life.store(Life::kLive, std::memory_order_release);
   const Key key{FamilyOf(birth.kind), birth.handle};
-  if (uint32_t* known = FindLive(shard, key); known == nullptr) {
+  uint32_t* const known = FindLive(shard, key);
+  // Two that live never have one handle.
+  if (known != nullptr) SetLife(shard, HandleIndex::IndexIn(*known), Life::kZombie);
+  entry.life.store(Life::kLive, std::memory_order_release);
+  Publish(shard, index);
+  if (known == nullptr) {
     shard.live.Insert(Hash(key), index);
   } else {
     const uint32_t old = HandleIndex::IndexIn(*known);
     HandleIndex::Replace(known, index);
-    shard.At(old).life.store(Life::kZombie);
     if (ChildCount(shard.At(old)) == 0) *dropped = Release(shard, old);
   }
   return SlotOf(IndexOf(shard), index);
@@ -415,9 +548,12 @@ Found Ledger::BeginDestroy(Kind kind, uintptr_t handle, int32_t thread) {
   const uint32_t index = HandleIndex::IndexIn(*live);
   const Found found = FoundAt(shard, index, Standing::kLive);
   if ((found.flags & kClosed) != 0) return found;
-  shard.dying.push_back({index, thread});
+  {
+    const Changes changes(&shard.changing, kDyingList);
+    shard.dying.push_back({index, thread});
+  }
   shard.live.Erase(live);
-  shard.At(index).life.store(Life::kDying);
+  SetLife(shard, index, Life::kDying);
   return found;
 }
 
@@ -431,9 +567,13 @@ uint32_t Ledger::EndDestroy(Slot slot, bool destroyed, const char* verb, uint32_
     MutexLock lock(&shard.mutex);
     Entry& entry = shard.At(index);
     if (!destroyed) Reserve(shard);
-    shard.dying.erase(std::find_if(shard.dying.begin(), shard.dying.end(), [index](const Dying& one) { return one.index == index; }));
+    // Before it leaves the list, so that it is never one that nobody destroys.
+    SetLife(shard, index, destroyed ? Life::kZombie : Life::kLive);
+    {
+      const Changes changes(&shard.changing, kDyingList);
+      shard.dying.erase(std::find_if(shard.dying.begin(), shard.dying.end(), [index](const Dying& one) { return one.index == index; }));
+    }
     if (!destroyed) {
-      entry.life.store(Life::kLive);
       // While the destroy was refused nobody can have been given the address; an entry there is a stale one.
       const Key key = KeyOf(entry);
       if (FindLive(shard, key) == nullptr) shard.live.Insert(Hash(key), index);
@@ -451,7 +591,6 @@ uint32_t Ledger::EndDestroy(Slot slot, bool destroyed, const char* verb, uint32_
       if (extra != nullptr && failure != shard.failures.end()) extra->failure = failure->second;
       if (extra != nullptr && events != shard.events.end()) extra->events = events->second;
     }
-    entry.life.store(Life::kZombie);
     children = ChildCount(entry);
     shard.dead.Add(entry, verb, stack, now, thread, slot, children, std::move(extra));
     if (children == 0) parents = Release(shard, index);
@@ -481,7 +620,7 @@ void Ledger::Forget(Slot slot) {
     Entry& entry = shard.At(index);
     if (entry.life.load() != Life::kLive) return;
     NoLongerLive(shard, index);
-    entry.life.store(Life::kZombie);
+    SetLife(shard, index, Life::kZombie);
     if (ChildCount(entry) == 0) parents = Release(shard, index);
   }
   UnpinAll(parents);
@@ -629,6 +768,7 @@ void Ledger::SetFlags(Slot slot, uint8_t set, uint8_t clear) {
   Entry& entry = shard.At(slot >> kShardBits);
   const uint8_t before = entry.flags.load(std::memory_order_relaxed);
   entry.flags.store(static_cast<uint8_t>((before & ~clear) | set), std::memory_order_relaxed);
+  Publish(shard, slot >> kShardBits);
 }
 
 void Ledger::SetFlagsUnder(Slot context, uint8_t set) {
@@ -663,6 +803,7 @@ void Ledger::SetFlagsUnder(Slot context, uint8_t set) {
     Entry& entry = shard.At(place.slot >> kShardBits);
     if (entry.serial.load(std::memory_order_relaxed) != place.serial) continue;  // another by now
     entry.flags.store(static_cast<uint8_t>(entry.flags.load(std::memory_order_relaxed) | set), std::memory_order_relaxed);
+    Publish(shard, place.slot >> kShardBits);
   }
 }
 
@@ -670,14 +811,17 @@ void Ledger::SetNumbers(Slot slot, const Numbers& numbers) {
   Shard& shard = ShardAt(slot);
   MutexLock lock(&shard.mutex);
   shard.At(slot >> kShardBits).numbers = numbers;
+  Publish(shard, slot >> kShardBits);
 }
 
 void Ledger::SetFailure(Slot slot, const char* verb, int result, uint32_t stack) {
   const uint32_t now = NowStamp();
   Shard& shard = ShardAt(slot);
   MutexLock lock(&shard.mutex);
+  const Changes changes(&shard.changing, kFailures);
   Failure& failure = shard.failures[slot >> kShardBits];
   failure = Failure{verb, result, stack, now, failure.times + 1};
+  PublishExtra(shard, slot >> kShardBits);
 }
 
 void Ledger::Reparent(Slot slot, Slot from, Slot to) {
@@ -693,6 +837,7 @@ void Ledger::Reparent(Slot slot, Slot from, Slot to) {
     };
     bool done = replace(entry.parents[0]) || replace(entry.parents[1]);
     if (!done) {
+      const Changes changes(&shard.changing, kMoreParents);
       auto& more = shard.more_parents[index];
       if (from == 0) {
         more.push_back(to);
@@ -705,6 +850,7 @@ void Ledger::Reparent(Slot slot, Slot from, Slot to) {
       if (more.empty()) shard.more_parents.erase(index);
     }
     if (!done) from = 0;  // it never was a parent: nothing to give back
+    Publish(shard, index);
   }
   if (from != 0) Unpin(from);
 }
@@ -712,16 +858,19 @@ void Ledger::Reparent(Slot slot, Slot from, Slot to) {
 void Ledger::Taken(Slot slot, bool async, const Taker& taker) {
   Shard& shard = ShardAt(slot);
   MutexLock lock(&shard.mutex);
+  const Changes changes(&shard.changing, kEventCounts);
   EventCount& count = shard.events[slot >> kShardBits];
   ++(async ? count.async_taken : count.taken);
   if (count.takers.size() >= EventCount::kMaxTakers) count.takers.erase(count.takers.begin() + 1);
   count.takers.push_back(taker);
   count.takers.back().async = async;
+  PublishExtra(shard, slot >> kShardBits);
 }
 
 void Ledger::Acked(Slot slot, bool async, uint64_t number, int32_t thread) {
   Shard& shard = ShardAt(slot);
   MutexLock lock(&shard.mutex);
+  const Changes changes(&shard.changing, kEventCounts);
   EventCount& count = shard.events[slot >> kShardBits];
   (async ? count.async_acked : count.acked) += number;
   std::vector<Taker>& takers = count.takers;
@@ -736,13 +885,16 @@ void Ledger::Acked(Slot slot, bool async, uint64_t number, int32_t thread) {
       --left;
     }
   }
+  PublishExtra(shard, slot >> kShardBits);
 }
 
 EventCount Ledger::EventsOf(Slot slot) const {
   const Shard& shard = ShardAt(slot);
   MutexLock lock(&shard.mutex);
   auto it = shard.events.find(slot >> kShardBits);
-  return it == shard.events.end() ? EventCount() : it->second;
+  EventCount count = it == shard.events.end() ? EventCount() : it->second;
+  count.unknown = shard.At(slot >> kShardBits).serial.load(std::memory_order_relaxed) <= counted_after_.load(std::memory_order_relaxed);
+  return count;
 }
 
 void Ledger::ForkPrepare() {
@@ -753,16 +905,21 @@ void Ledger::ForkParent() {
   for (uint32_t s = 0; s < kShards; ++s) shards_[s].mutex.Thaw();
 }
 
-// Entries are changed by single stores, so they are whole; what is derived from them is made anew. The recent dead, failed
-// calls, events and third parents of this shard are forgotten: unknown is not wrong.
-void Ledger::Repair(Shard& shard) {
+// Entries are changed by single stores, so they are whole; what is derived from them is made anew. Of the rest, what was
+// being changed is forgotten: failed calls, events and third parents of this shard (after a fork all of these, and the recent
+// dead, which are whole otherwise). Unknown is not wrong.
+void Ledger::Repair(Shard& shard, uint8_t torn) {
   new (&shard.live) HandleIndex;
-  new (&shard.dying) std::vector<Dying>;
   new (&shard.free) std::vector<uint32_t>;
-  new (&shard.more_parents) decltype(shard.more_parents);
-  new (&shard.failures) decltype(shard.failures);
-  new (&shard.events) decltype(shard.events);
-  new (&shard.dead) DeadRing;
+  std::vector<Dying> dying;
+  if ((torn & kDyingList) == 0) dying.swap(shard.dying);
+  new (&shard.dying) std::vector<Dying>;
+  if ((torn & kMoreParents) != 0) new (&shard.more_parents) decltype(shard.more_parents);
+  if ((torn & kFailures) != 0) new (&shard.failures) decltype(shard.failures);
+  if ((torn & kEventCounts) != 0) new (&shard.events) decltype(shard.events);
+  if ((torn & kExtraRows) != 0) new (&shard.extra_rows) decltype(shard.extra_rows);
+  if (torn == kAllParts) new (&shard.dead) DeadRing;
+  shard.changing = 0;
   for (uint32_t index = 1; index < shard.used; ++index) {
     Entry& entry = shard.At(index);
     switch (entry.life.load()) {
@@ -773,9 +930,11 @@ void Ledger::Repair(Shard& shard) {
         Reserve(shard);
         shard.live.Insert(Hash(KeyOf(entry)), index);
         break;
-      case Life::kDying:
-        shard.dying.push_back({index, 0});
+      case Life::kDying: {
+        const auto known = std::find_if(dying.begin(), dying.end(), [index](const Dying& one) { return one.index == index; });
+        shard.dying.push_back({index, known == dying.end() ? 0 : known->thread});
         break;
+      }
       case Life::kZombie:
         break;
     }
@@ -785,12 +944,24 @@ void Ledger::Repair(Shard& shard) {
 void Ledger::ForkChild() {
   for (uint32_t s = 0; s < kShards; ++s) {
     Shard& shard = shards_[s];
-    if (shard.mutex.Renew()) Repair(shard);
+    if (shard.mutex.Renew()) Repair(shard, kAllParts);
+    shard.extra_rows.clear();  // they are the parent's
     for (uint32_t index = 1; index < shard.used; ++index) {
       Entry& entry = shard.At(index);
       if (entry.life.load() != Life::kFree) entry.flags.fetch_or(kInherited, std::memory_order_relaxed);
     }
   }
+}
+
+void Ledger::LeftBy(uint32_t thread) {
+  counted_after_.store(Mark());
+  for (uint32_t s = 0; s < kShards; ++s) {
+    Shard& shard = shards_[s];
+    if (!shard.mutex.TakeFrom(thread)) continue;
+    Repair(shard, shard.changing);
+    shard.mutex.Unlock();
+  }
+  if (thread == ThisThreadId()) StartThread(&per_thread_);
 }
 
 }  // namespace rdmacheck

@@ -16,6 +16,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
 #include "interpose/ledger/entry.h"
+#include "interpose/base/journal.h"
 #include "interpose/base/mutex.h"
 #include "interpose/base/stripes.h"
 #include "interpose/ledger/handle_index.h"
@@ -100,6 +101,9 @@ class Ledger {
   void ForkParent();
   // A shard that another thread was changing at that moment (the fork went past ForkPrepare) is put in order from its entries.
   void ForkChild() ABSL_NO_THREAD_SAFETY_ANALYSIS;
+  // That thread has jumped out of all that it was in: the shard that it was changing is put in order from its entries. And it
+  // may have been about to count an event.
+  void LeftBy(uint32_t thread) ABSL_NO_THREAD_SAFETY_ANALYSIS;
 
  private:
   static constexpr uint32_t kShardBits = 7, kShards = 1u << kShardBits;
@@ -156,6 +160,8 @@ class Ledger {
     uint64_t deaths_ = 0;
   };
 
+  // Of a shard: what its entries do not say.
+  enum Part : uint8_t { kDyingList = 1, kMoreParents = 2, kFailures = 4, kEventCounts = 8, kExtraRows = 16, kAllParts = 31 };
   struct Dying {
     uint32_t index;
     int32_t thread;  // that destroys it; 0 where that is not known
@@ -167,9 +173,11 @@ class Ledger {
     std::vector<Dying> dying ABSL_GUARDED_BY(mutex);
     std::vector<uint32_t> free ABSL_GUARDED_BY(mutex);
     uint32_t used ABSL_GUARDED_BY(mutex) = 1;  // indices handed out; 0 is none
+    uint8_t changing ABSL_GUARDED_BY(mutex) = 0;  // which of what cannot be made anew from the entries (Part)
     absl::flat_hash_map<uint32_t, absl::InlinedVector<Slot, 4>> more_parents ABSL_GUARDED_BY(mutex);
     absl::flat_hash_map<uint32_t, Failure> failures ABSL_GUARDED_BY(mutex);
     absl::flat_hash_map<uint32_t, EventCount> events ABSL_GUARDED_BY(mutex);
+    absl::flat_hash_map<uint32_t, uint32_t> extra_rows ABSL_GUARDED_BY(mutex);  // of the journal
     DeadRing dead ABSL_GUARDED_BY(mutex);
     // Read without the mutex by whoever holds a pin.
     std::atomic<Entry*> chunks[kMaxChunks];  // zero by their memory's birth, so that what is not used is not touched
@@ -228,10 +236,19 @@ class Ledger {
   }
   Found FoundAt(const Shard& shard, uint32_t index, Standing standing) const;
 
+  // To the journal, if there is one: the entry; that it lives, or does not; its failed call and its events.
+  void Publish(const Shard& shard, uint32_t index) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard.mutex);
+  void PublishLife(const Shard& shard, uint32_t index) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard.mutex);
+  void PublishExtra(Shard& shard, uint32_t index) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard.mutex);
+  void SetLife(Shard& shard, uint32_t index, Life life) ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard.mutex) {
+    shard.At(index).life.store(life);
+    PublishLife(shard, index);
+  }
+
   static Shard* MapShards();
   template <class Visit>
   void ForEachEntry(Visit visit) const;
-  static void Repair(Shard& shard) ABSL_NO_THREAD_SAFETY_ANALYSIS;
+  static void Repair(Shard& shard, uint8_t torn) ABSL_NO_THREAD_SAFETY_ANALYSIS;
   Slot Add(Shard& shard, const Birth& birth, Serial serial, uint32_t born, absl::InlinedVector<Slot, 4>* dropped);
   uint32_t Allocate(Shard& shard) ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard.mutex);
   // Takes the entry out of those that live; a no-op if another has its address.
@@ -239,7 +256,9 @@ class Ledger {
   Record Copy(const Shard& shard, uint32_t index) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard.mutex);
   // Frees the slot; gives the parents whose pins must be dropped once the mutex is released.
   absl::InlinedVector<Slot, 4> Release(Shard& shard, uint32_t index) ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard.mutex);
-  void UnpinAll(const absl::InlinedVector<Slot, 4>& parents);
+  __attribute__((always_inline)) void UnpinAll(const absl::InlinedVector<Slot, 4>& parents) {
+    for (Slot parent : parents) Unpin(parent);
+  }
   Found Look(const Shard& shard, const Key& key) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard.mutex);
 
   Shard* const shards_;
@@ -249,6 +268,7 @@ class Ledger {
   // What follows is written now and then: apart from what everybody reads.
   alignas(64) std::atomic<Serial> next_serial_{1};
   std::atomic<uint32_t> next_stripes_{1};
+  std::atomic<Serial> counted_after_{0};  // events of the objects up to this one may have gone past us
 };
 
 }  // namespace rdmacheck

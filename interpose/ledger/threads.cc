@@ -3,15 +3,15 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <new>
 
-#include "interpose/base/mutex.h"
+#include "interpose/base/quiet_lock.h"
 #include "interpose/base/proc_files.h"
 #include "interpose/base/stripes.h"
+#include "interpose/base/thread_id.h"
 #include "report/frugal.h"
 #include "report/process_id.h"
 
@@ -26,16 +26,22 @@ Mutex exit_mutex;  // the key is made once
 bool exit_key_asked = false;
 std::atomic<bool> have_exit_key{false};
 
+std::atomic<void (*)()> at_thread_end{nullptr};
+
 void OnThreadExit(void* record) {
   ThreadRecord* thread = static_cast<ThreadRecord*>(record);
+  if (void (*const function)() = at_thread_end.load(std::memory_order_acquire)) function();
   EndActivity(thread);  // a thread that was cancelled inside a get
   thread->disabled = 0;
+  if (thread->journal != 0) {
+    if (journal::ThreadRow* row = ThreadRowOf(thread)) row->tid.store(0, std::memory_order_release);
+  }
   this_thread = nullptr;
   thread->tid.store(0, std::memory_order_release);
 }
 
 void MakeExitKey() {
-  MutexLock lock(&exit_mutex);
+  QuietLock lock(&exit_mutex);
   if (exit_key_asked) return;
   exit_key_asked = true;
   have_exit_key.store(pthread_key_create(&exit_key, &OnThreadExit) == 0, std::memory_order_release);
@@ -45,7 +51,7 @@ void MakeExitKey() {
 
 ThreadRecord* ThisThread() {
   if (this_thread != nullptr) return this_thread;
-  const int32_t tid = static_cast<int32_t>(syscall(SYS_gettid));
+  const int32_t tid = static_cast<int32_t>(ThisThreadId());
   if (!have_exit_key.load(std::memory_order_acquire)) MakeExitKey();
   ThreadRecord* record = nullptr;
   for (ThreadRecord* at = all_threads.load(std::memory_order_acquire); at != nullptr; at = at->next) {
@@ -66,13 +72,28 @@ ThreadRecord* ThisThread() {
   }
   if (have_exit_key.load(std::memory_order_acquire)) pthread_setspecific(exit_key, record);
   this_thread = record;
+  if (journal::ThreadRow* row = ThreadRowOf(record)) row->tid.store(tid, std::memory_order_release);
   stripe_of_this_thread = record->ordinal % kStripes;
   return record;
 }
 
+void OnThreadEnd(void (*function)()) { at_thread_end.store(function, std::memory_order_release); }
+
 ThreadRecord* ThisThreadIfMade() { return this_thread; }
 
 ThreadRecord* FirstThread() { return all_threads.load(std::memory_order_acquire); }
+
+static_assert(static_cast<uint32_t>(Activity::kGetCqEvent) == journal::kGetCqEvent &&
+              static_cast<uint32_t>(Activity::kGetAsyncEvent) == journal::kGetAsyncEvent &&
+              static_cast<uint32_t>(Activity::kGetCmEvent) == journal::kGetCmEvent &&
+              static_cast<uint32_t>(Activity::kDestroy) == journal::kDestroy &&
+              static_cast<uint32_t>(Activity::kRelease) == journal::kRelease);
+
+void TakeThreadRow(ThreadRecord* self) {
+  const uint32_t place = JournalTakeThread();
+  self->journal = place == 0 ? kNoRow : place;
+  if (place != 0) JournalRow<journal::ThreadRow>(JournalBase(), place)->tid.store(self->tid.load(std::memory_order_relaxed));
+}
 
 void BeginActivity(ThreadRecord* self, Activity activity, const char* verb, uintptr_t object, uint8_t kind,
                    uint32_t serial, uint32_t stack, uint64_t now) {
@@ -87,11 +108,23 @@ void BeginActivity(ThreadRecord* self, Activity activity, const char* verb, uint
   self->sequence.store(self->sequence.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   // Sequentially consistent: of two threads that enter a get and a destroy at once, at least one sees the other.
   self->activity.store(activity, std::memory_order_seq_cst);
+  if (journal::ThreadRow* row = ThreadRowOf(self)) {
+    BeginRow(&row->state);
+    row->verb = reinterpret_cast<uintptr_t>(verb);
+    row->object = object;
+    row->begin = now;
+    row->serial = serial;
+    row->stack = stack;
+    row->kind = kind;
+    EndRow(&row->state, static_cast<uint32_t>(activity));
+    JournalVerb(verb);
+  }
 }
 
 void EndActivity(ThreadRecord* self) {
   if (self->activity.load(std::memory_order_relaxed) == Activity::kNone) return;
   self->activity.store(Activity::kNone, std::memory_order_release);
+  if (journal::ThreadRow* row = ThreadRowOf(self)) EndRow(&row->state, journal::kNothing);
   self->sequence.store(self->sequence.load(std::memory_order_relaxed) + 1, std::memory_order_release);
 }
 
@@ -148,21 +181,16 @@ bool ThreadLives(int32_t tid) {
 
 bool ThreadBlocksOn(int32_t tid, int fd) {
   if (Frugal()) return false;
-  char line[256];
-  const size_t size = ReadTaskFile(tid, "syscall", line, sizeof(line) - 1);
-  if (size == 0) return false;
-  line[size] = '\0';
-  long number = -1;
-  unsigned long first = ~0ul;
-  // "running" for one that is in no system call. An rdma_cm event is asked for by a write.
-  return sscanf(line, "%ld %lx", &number, &first) == 2 && (number == SYS_read || number == SYS_write) && static_cast<int>(first) == fd;
+  const TaskCall call = ReadTaskCall(tid);
+  // An rdma_cm event is asked for by a write.
+  return (call.number == SYS_read || call.number == SYS_write) && static_cast<int>(call.arguments[0]) == fd;
 }
 
 namespace {
 std::atomic<int32_t> own_thread{0};  // writes snapshots; there is one at most, and it never ends
 }
 
-void MarkOwnThread() { own_thread.store(static_cast<int32_t>(syscall(SYS_gettid))); }
+void MarkOwnThread() { own_thread.store(static_cast<int32_t>(ThisThreadId())); }
 
 bool HasOtherThreads() {
   return Frugal() || CountTasks() != (own_thread.load() != 0 ? 2 : 1);
@@ -185,7 +213,10 @@ void ThreadsForkChild() {
   own_thread.store(0);
   // The key is made already, or it was being made by a thread that does not exist here: then it is made again.
   if (exit_mutex.Renew()) exit_key_asked = have_exit_key.load();
-  ForEachThread([](ThreadRecord& each) { each.calls.store(0, std::memory_order_relaxed); });
+  ForEachThread([](ThreadRecord& each) {
+    each.calls.store(0, std::memory_order_relaxed);
+    each.journal = 0;
+  });
   // Only the forking thread goes on; the others' records are free.
   for (ThreadRecord* at = all_threads.load(std::memory_order_acquire); at != nullptr; at = at->next) {
     if (at != this_thread) {
@@ -196,7 +227,7 @@ void ThreadsForkChild() {
       at->timeline.store(nullptr);
     }
   }
-  if (this_thread != nullptr) this_thread->tid.store(static_cast<int32_t>(syscall(SYS_gettid)));
+  if (this_thread != nullptr) this_thread->tid.store(static_cast<int32_t>(ThisThreadId()));
 }
 
 }  // namespace rdmacheck

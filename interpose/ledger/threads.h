@@ -7,6 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "interpose/base/journal.h"
+#include "interpose/ledger/kind.h"
+
 namespace rdmacheck {
 
 // kRelease: of what is no verbs object (a device list, an rdma_cm id): nothing that an event could point to.
@@ -35,8 +38,11 @@ struct alignas(64) ThreadRecord {
   Returned returned = Returned::kNot; // of the call in progress
   uint32_t injected = 0;              // 1 + the index of the injected fault that its call under way fails by
   std::atomic<uint64_t> calls{0};     // watched calls; of all threads that had this record. Only the thread writes it
+  uint32_t journal = 0;               // place of its row there; 0: not asked for yet, kNoRow: there is none
   uint32_t ordinal = 0;               // of the record: threads that live at one time have different ones
 };
+
+inline constexpr uint32_t kNoRow = 1;
 
 // A consistent copy of another thread's call in progress.
 struct ThreadState {
@@ -55,6 +61,18 @@ struct ThreadState {
 ThreadRecord* ThisThread();
 ThreadRecord* ThisThreadIfMade();
 ThreadRecord* FirstThread();
+// To be called in each thread that has a record, as it ends.
+void OnThreadEnd(void (*function)());
+
+void TakeThreadRow(ThreadRecord* self);
+// Of the calling thread, in the journal; null: there is none.
+inline journal::ThreadRow* ThreadRowOf(ThreadRecord* self) {
+  char* const base = JournalBase();
+  if (__builtin_expect(base == nullptr, true)) return nullptr;
+  if (__builtin_expect(self->journal == 0, false)) TakeThreadRow(self);
+  return self->journal <= kNoRow ? nullptr : JournalRow<journal::ThreadRow>(base, self->journal);
+}
+
 void BeginActivity(ThreadRecord* self, Activity activity, const char* verb, uintptr_t object, uint8_t kind,
                    uint32_t serial, uint32_t stack, uint64_t now);
 void EndActivity(ThreadRecord* self);
@@ -63,6 +81,15 @@ void EndActivity(ThreadRecord* self);
 template <class Visit>
 void ForEachThread(Visit visit) {
   for (ThreadRecord* at = FirstThread(); at != nullptr; at = at->next) visit(*at);
+}
+
+// For the journal, which has no counts of stacks.
+inline void CountCreated(ThreadRecord* self, Kind kind) {
+  if (self == nullptr) return;
+  if (journal::ThreadRow* row = ThreadRowOf(self)) {
+    std::atomic<uint64_t>& count = row->created[static_cast<size_t>(kind)];
+    count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
 }
 
 // A copy of it, taken field by field: consistent in the thread itself, elsewhere only if `sequence` is still the same after.

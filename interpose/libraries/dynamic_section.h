@@ -25,7 +25,9 @@ struct DynamicSection {
   };
   const ElfW(Sym)* symbols = nullptr;
   const char* strings = nullptr;
+  size_t string_bytes = 0;
   const uint32_t* hash = nullptr;      // DT_GNU_HASH
+  const uint32_t* old_hash = nullptr;  // DT_HASH
   const uint16_t* versions = nullptr;  // null: symbols have none
   Relocations calls, others;           // DT_JMPREL, DT_RELA
 
@@ -37,6 +39,8 @@ struct DynamicSection {
       switch (entry->d_tag) {
         case DT_SYMTAB: symbols = reinterpret_cast<const ElfW(Sym)*>(address); break;
         case DT_STRTAB: strings = reinterpret_cast<const char*>(address); break;
+        case DT_STRSZ: string_bytes = value; break;
+        case DT_HASH: old_hash = reinterpret_cast<const uint32_t*>(address); break;
         case DT_GNU_HASH: hash = reinterpret_cast<const uint32_t*>(address); break;
         case DT_VERSYM: versions = reinterpret_cast<const uint16_t*>(address); break;
         case DT_JMPREL: calls.first = reinterpret_cast<const ElfW(Rela)*>(address); break;

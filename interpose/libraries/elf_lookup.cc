@@ -32,8 +32,8 @@ uint32_t GnuHash(const char* name) {
   return h;
 }
 
-void* Search(const link_map* map, const char* name) {
-  const DynamicSection file(map->l_addr, map->l_ld);
+const ElfW(Sym)* SymbolIn(uintptr_t base, const ElfW(Dyn)* dynamic, const char* name) {
+  const DynamicSection file(base, dynamic);
   const auto* const symbols = file.symbols;
   const auto* const hash = file.hash;
   if (symbols == nullptr || file.strings == nullptr || hash == nullptr) return nullptr;
@@ -48,10 +48,15 @@ void* Search(const link_map* map, const char* name) {
     const bool is_default = file.versions == nullptr || (file.versions[i] & 0x8000) == 0;
     if (((other ^ h) >> 1) == 0 && is_default && symbols[i].st_shndx != SHN_UNDEF &&
         Same(file.strings + symbols[i].st_name, name)) {
-      return reinterpret_cast<void*>(map->l_addr + symbols[i].st_value);
+      return &symbols[i];
     }
     if ((other & 1) != 0) return nullptr;
   }
+}
+
+void* Search(const link_map* map, const char* name) {
+  const ElfW(Sym)* const symbol = SymbolIn(map->l_addr, map->l_ld, name);
+  return symbol == nullptr ? nullptr : reinterpret_cast<void*>(map->l_addr + symbol->st_value);
 }
 
 // The default version of `name` in the first loaded file whose name begins with `file`. The C library was there before
@@ -102,6 +107,27 @@ DlsymFunction RealDlsym() {
     __atomic_store_n(&known_dlsym, real, __ATOMIC_RELEASE);
   }
   return reinterpret_cast<DlsymFunction>(real);
+}
+
+CodeRange RangeIn(uintptr_t base, const ElfW(Dyn)* dynamic, const char* name) {
+  const ElfW(Sym)* const symbol = dynamic == nullptr ? nullptr : SymbolIn(base, dynamic, name);
+  if (symbol == nullptr) return {};
+  return {base + symbol->st_value, base + symbol->st_value + symbol->st_size};
+}
+
+CodeRange RangeInLibc(const char* name) {
+  for (const link_map* map = _r_debug.r_map; map != nullptr; map = map->l_next) {
+    if (map->l_name == nullptr || Search(map, "gnu_get_libc_version") == nullptr) continue;
+    return RangeIn(map->l_addr, map->l_ld, name);
+  }
+  return {};
+}
+
+void VisitFirstFiles(void (*visit)(uintptr_t base, const ElfW(Dyn)* dynamic)) {
+  for (const link_map* map = _r_debug.r_map; map != nullptr; map = map->l_next) {
+    if (Search(map, "gnu_get_libc_version") != nullptr) return;
+    visit(map->l_addr, map->l_ld);
+  }
 }
 
 void* AskFor(void* handle, const char* name) {

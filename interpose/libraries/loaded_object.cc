@@ -1,17 +1,12 @@
 #include "interpose/libraries/loaded_object.h"
 
 #include <elf.h>
-#include <errno.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #include <cstring>
 
 #include "interpose/base/stack_bounds.h"
-
 #include "report/frugal.h"
-#include "report/process_id.h"
+#include "report/readable.h"
 
 extern "C" {
 // Since glibc 2.35; weak, so that the library also starts on an older one. The struct as <dlfcn.h> has it there.
@@ -97,13 +92,7 @@ bool CanRead(uintptr_t address) {
     RdmacheckFoundObject found;
     if (rdmacheck_dl_find_object(reinterpret_cast<void*>(address), &found) == 0) return true;
   }
-  uintptr_t word;
-  iovec local{&word, sizeof(word)};
-  iovec remote{reinterpret_cast<void*>(address), sizeof(word)};
-  const int saved = errno;
-  const bool read = process_vm_readv(ProcessId(), &local, 1, &remote, 1, 0) == sizeof(word);
-  errno = saved;
-  return read;
+  return CanReadWord(address);
 }
 
 }  // namespace rdmacheck

@@ -4,18 +4,20 @@
 #include <cerrno>
 #include <charconv>
 #include <cstddef>
+#include <iterator>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 
+#include "interpose/options/option_rows.h"
 #include "report/cat.h"
 #include "report/nearest_name.h"
+#include "report/sentences.h"
 
 namespace rdmacheck {
 namespace {
 
 constexpr std::string_view kSeparators = ": \t\r\n";
-
-// ---- Ranges of the numbers. A row of options.def without one here does not compile (see RangeOf). ----
 
 struct Range {
   std::string_view name;
@@ -23,26 +25,16 @@ struct Range {
 };
 
 constexpr Range kRanges[] = {
-    {"exitcode", 0, 255},       {"stack_depth", 0, 256}, {"hang_timeout", 0, 1'000'000},
-    {"snapshot_signal", 0, 64}, {"verbosity", 0, 9},
+#define RDMACHECK_OPTION(type, name, default_value, help)
+#define RDMACHECK_NUMBER(name, default_value, least, most, help) {#name, least, most},
+#include "interpose/options/options.def"
 };
 
-constexpr const Range* RangeOf(std::string_view name) {
-  for (const Range& range : kRanges) {
-    if (range.name == name) return &range;
-  }
-  return nullptr;
-}
-
-template <class T>
-constexpr bool IsNumber = false;
-template <>
-constexpr bool IsNumber<int> = true;
-
 #define RDMACHECK_OPTION(type, name, default_value, help) \
-  static_assert(!IsNumber<type> || RangeOf(#name) != nullptr, "give " #name " a range in kRanges");
+  static_assert(!std::is_same_v<type, int>, #name ": a number has a range, so its row is an RDMACHECK_NUMBER");
+#define RDMACHECK_NUMBER(name, default_value, least, most, help) \
+  static_assert((least) <= (default_value) && (default_value) <= (most), #name ": the default is not in the range");
 #include "interpose/options/options.def"
-#undef RDMACHECK_OPTION
 
 // ---- One Read and one Show for each type. Read returns what the value must be, or nothing if it was fine. ----
 
@@ -55,6 +47,7 @@ constexpr Word<Unwinder> kUnwinders[] = {
     {"libunwind", Unwinder::kLibunwind}, {"fp", Unwinder::kFp}, {"none", Unwinder::kNone}};
 constexpr Word<EventRaces> kEventRaces[] = {
     {"auto", EventRaces::kAuto}, {"always", EventRaces::kAlways}, {"never", EventRaces::kNever}};
+constexpr Word<Verify> kVerify[] = {{"none", Verify::kNone}, {"kernel", Verify::kKernel}};
 
 template <class E, size_t N>
 std::string ReadWord(const Word<E> (&words)[N], std::string_view text, E* out) {
@@ -89,20 +82,21 @@ std::string Read(std::string_view, std::string_view text, bool* out) {
   for (const std::string_view no : {"0", "false", "no"}) {
     if (text == no) return *out = false, std::string();
   }
-  return "0, 1, false, true, no or yes";
+  return Words(Is<Sentence::kZeroOrOne>());
 }
 
 std::string Read(std::string_view name, std::string_view text, int* out) {
-  const Range& range = *RangeOf(name);
+  const Range& range =
+      *std::find_if(std::begin(kRanges), std::end(kRanges), [&](const Range& one) { return one.name == name; });
   int value = 0;
   const std::from_chars_result end = std::from_chars(text.data(), text.data() + text.size(), value);
   if (text.empty() || end.ec != std::errc() || end.ptr != text.data() + text.size() || value < range.least ||
       value > range.most) {
-    return Cat("a whole number from ", range.least, " to ", range.most);
+    return Words(Is<Sentence::kWholeNumber>(range.least, range.most));
   }
   // Signals that nobody can catch, or that glibc keeps for its threads.
   if (name == "snapshot_signal" && (value == 9 || value == 19 || value == 32 || value == 33)) {
-    return "a signal that a program can catch";
+    return Words(Is<Sentence::kSignalToCatch>());
   }
   *out = value;
   return {};
@@ -110,18 +104,32 @@ std::string Read(std::string_view name, std::string_view text, int* out) {
 
 std::string Read(std::string_view, std::string_view text, Unwinder* out) { return ReadWord(kUnwinders, text, out); }
 std::string Read(std::string_view, std::string_view text, EventRaces* out) { return ReadWord(kEventRaces, text, out); }
+std::string Read(std::string_view, std::string_view text, Verify* out) { return ReadWord(kVerify, text, out); }
 
 std::string Show(const std::string& value) { return value.empty() ? "(empty)" : value; }
 std::string Show(bool value) { return value ? "1" : "0"; }
 std::string Show(int value) { return Cat(value); }
 std::string Show(Unwinder value) { return ShowWord(kUnwinders, value); }
 std::string Show(EventRaces value) { return ShowWord(kEventRaces, value); }
+std::string Show(Verify value) { return ShowWord(kVerify, value); }
+
+template <class E, size_t N>
+std::vector<std::string_view> ChoicesOf(const Word<E> (&words)[N]) {
+  std::vector<std::string_view> choices;
+  for (const Word<E>& word : words) choices.push_back(word.word);
+  return choices;
+}
+std::vector<std::string_view> Choices(const std::string&) { return {}; }
+std::vector<std::string_view> Choices(int) { return {}; }
+std::vector<std::string_view> Choices(bool) { return {"0", "1"}; }
+std::vector<std::string_view> Choices(Unwinder) { return ChoicesOf(kUnwinders); }
+std::vector<std::string_view> Choices(EventRaces) { return ChoicesOf(kEventRaces); }
+std::vector<std::string_view> Choices(Verify) { return ChoicesOf(kVerify); }
 
 std::vector<std::string_view> Names() {
   return {
 #define RDMACHECK_OPTION(type, name, default_value, help) #name,
 #include "interpose/options/options.def"
-#undef RDMACHECK_OPTION
       "help"};
 }
 
@@ -132,12 +140,12 @@ std::string Set(std::string_view name, std::string_view value, ParseResult* resu
 #define RDMACHECK_OPTION(type, option, default_value, help) \
   if (name == #option) known = true, wanted = Read(name, value, &result->options.option);
 #include "interpose/options/options.def"
-#undef RDMACHECK_OPTION
   if (name == "help") known = true, wanted = Read(name, value, &result->help);
-  if (!known) return Cat("unknown option '", name, "'; did you mean '", NearestName(name, Names()), "'?");
+  if (!known) return Words(Is<Sentence::kUnknownOption>(std::string(name), NearestName(name, Names())));
   if (wanted.empty() && name == "hang_timeout") result->options.hang_timeout_given = true;
+  if (wanted.empty() && name == "journal_path") result->options.journal_path_given = true;
   if (wanted.empty()) return {};
-  return Cat("bad value '", value, "' of option '", name, "': it must be ", wanted);
+  return Words(Is<Sentence::kBadValue>(std::string(value), std::string(name), wanted));
 }
 
 // Reads a value at the front of `rest` and takes it away. A value that begins with a quote is a row of quoted pieces,
@@ -177,18 +185,17 @@ ParseResult ParseOptions(const char* text) {
     const std::string_view name = rest.substr(0, name_end);
     rest.remove_prefix(name_end);
     if (rest.empty() || rest.front() != '=') {
-      result.complaints.push_back(
-          Cat("'", name, "' is no name=value; a value that holds a colon or a space must stand in quotes"));
+      result.complaints.push_back(Words(Is<Sentence::kNoNameAndValue>(std::string(name))));
       continue;
     }
     rest.remove_prefix(1);
     std::string value;
     std::string complaint;
     if (!TakeValue(&rest, &value)) {
-      complaint = Cat("the quote in the value of option '", name, "' is never closed");
+      complaint = Words(Is<Sentence::kQuoteNotClosed>(std::string(name)));
     } else if (!rest.empty() && kSeparators.find(rest.front()) == std::string_view::npos) {
       const size_t end = std::min(rest.find_first_of(kSeparators), rest.size());
-      complaint = Cat("'", rest.substr(0, end), "' follows the closing quote of option '", name, "'");
+      complaint = Words(Is<Sentence::kAfterQuote>(std::string(rest.substr(0, end)), std::string(name)));
       rest.remove_prefix(end);
     } else {
       complaint = Set(name, value, &result);
@@ -211,6 +218,14 @@ std::string QuotedOption(std::string_view name, std::string_view value) {
   return Cat(name, "=", quoted);
 }
 
+std::vector<OptionRow> OptionRows() {
+  const Options defaults;
+  return {
+#define RDMACHECK_OPTION(type, name, default_value, help) {#name, help, Choices(defaults.name)},
+#include "interpose/options/options.def"
+  };
+}
+
 std::string HelpTable() {
   struct Row {
     std::string_view name, help;
@@ -220,7 +235,6 @@ std::string HelpTable() {
   const Row rows[] = {
 #define RDMACHECK_OPTION(type, name, default_value, help) {#name, help, Show(defaults.name)},
 #include "interpose/options/options.def"
-#undef RDMACHECK_OPTION
   };
   std::string table =
       "RDMACHECK_OPTIONS=\"name=value:name=value\"; a value that holds a colon or a space stands in quotes.\n\n";

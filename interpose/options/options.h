@@ -11,12 +11,13 @@ namespace rdmacheck {
 
 enum class Unwinder : uint8_t { kLibunwind, kFp, kNone };
 enum class EventRaces : uint8_t { kAuto, kAlways, kNever };
+enum class Verify : uint8_t { kNone, kKernel };
 
 // One field a row of options.def, holding its default until something else was said.
 struct Options {
 #define RDMACHECK_OPTION(type, name, default_value, help) type name = default_value;
 #include "interpose/options/options.def"
-#undef RDMACHECK_OPTION
+  bool journal_path_given = false;    // it was said, perhaps as empty: then rdmacheck run keeps no journal of its own
   bool hang_timeout_given = false;  // it was said: then every destroy is watched
 };
 

@@ -63,6 +63,7 @@ void RunMarkLoaded() {
 void RunMarkVerbs() { Mark("verbs", ""); }
 void RunMarkForked() { Mark("fork", program_invocation_short_name); }
 void RunMarkSnapshot(const char* path) { Mark("snapshot", path); }
+void RunMarkJournal(const char* path) { Mark("journal", path); }
 bool UnderRun() { return folder[0] != '\0'; }
 
 void RunMarkEnded(int status) {
@@ -71,11 +72,18 @@ void RunMarkEnded(int status) {
   Mark("end", text);
 }
 
-std::string RunReportPath() {
+namespace {
+
+std::string RunFile(const char* ending) {
   if (folder[0] == '\0') return std::string();
   char name[64];
-  snprintf(name, sizeof(name), "/%d-%llu.json", ProcessId(), image);
+  snprintf(name, sizeof(name), "/%d-%llu.%s", ProcessId(), image, ending);
   return std::string(folder) + name;
 }
+
+}  // namespace
+
+std::string RunReportPath() { return RunFile("json"); }
+std::string RunJournalPath() { return RunFile("journal"); }
 
 }  // namespace rdmacheck

@@ -21,6 +21,8 @@ void RunMarkForked();           // in a child of a process that called verbs
 void RunMarkEnded(int status);  // exit() was called
 void RunMarkSnapshot(const char* path);
 bool UnderRun();
+void RunMarkJournal(const char* path);
+std::string RunJournalPath();  // where the journal goes if none was asked for; empty: not under run
 std::string RunReportPath();  // where the JSON report also goes; empty: not under run
 
 }  // namespace rdmacheck

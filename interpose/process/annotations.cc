@@ -44,7 +44,10 @@ RDMACHECK_API int rdmacheck_check_now(void) {
 
 RDMACHECK_API int rdmacheck_snapshot(const char* path) {
   if (path == nullptr || path[0] == '\0') return EINVAL;
-  return rdmacheck::Answer(ENOMEM, [path](rdmacheck::Checker& checker) { return checker.reporter().WriteSnapshot(path); });
+  return rdmacheck::Answer(ENOMEM, [path](rdmacheck::Checker& checker) {
+    checker.parts().before_snapshot(checker);
+    return checker.reporter().WriteSnapshot(path);
+  });
 }
 
 RDMACHECK_API int rdmacheck_growth_begin(void) { return rdmacheck::Answer(0, [](rdmacheck::Checker& checker) { return checker.AddCheckpoint(); }); }

@@ -9,35 +9,44 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <new>
+
+#include "interpose/base/journal.h"
+#include "interpose/base/own_stack.h"
 #include "interpose/checker/checker.h"
 #include "interpose/checker/fork.h"
 #include "interpose/checker/guard.h"
 #include "interpose/checker/snapshots.h"
-#include "interpose/hooks/bypass.h"
+#include "interpose/hooks/reentry.h"
 #include "interpose/hooks/the_checker.h"
 #include "interpose/judge/judge.h"
+#include "interpose/judge/witness.h"
 #include "interpose/libraries/past_sanitizer.h"
 #include "interpose/options/run_mark.h"
 
 namespace rdmacheck {
 namespace {
 
-// Returns whether the program's status becomes exitcode=.
-bool ReportAtExit(Checker& checker, int status) {
+// Returns whether the program's status becomes exitcode=. `unseen`: what is open is not known (Reentry::ThreadEnds).
+bool ReportAtExit(Checker& checker, int status, bool unseen) {
   WriteSnapshotsDue();
-  JudgeExit(checker);
+  if (unseen) {
+    checker.Unwatched(Is<Sentence::kExitInHandler>());
+  } else {
+    JudgeExit(checker);
+  }
   Reporter& reporter = checker.reporter();
   const int exitcode = checker.options().exitcode;
   // A forked child that called no verb has nothing to say, and must not replace its parent's report.
   if (checker.forked() && !reporter.anything()) {
-    if (CallsOfAllThreads() > 0) reporter.WriteJson(true, status, true);
+    if (CallsOfAllThreads() > 0) reporter.WriteReport(Moment::kExitOfForked, status);
     return false;
   }
   // Nor must one that only asked for snapshots and called no verb (the shell or `timeout` in front of a program).
   if (!reporter.anything() && !checker.ledger().AnythingMade() && checker.depot().size() == 0) return false;
   const bool change = status == 0 && exitcode != 0 && reporter.errors() > 0;
   if (checker.options().verbosity >= 1 || reporter.sink().has_json() || UnderRun()) {
-    for (const Statement& bypass : CallersThatBypass()) checker.Unwatched(bypass);
+    checker.parts().find_bypasses(checker);
   }
   if (checker.options().verbosity >= 1) {
     for (const std::string& line : reporter.UnmatchedSuppressions()) {
@@ -47,17 +56,36 @@ bool ReportAtExit(Checker& checker, int status) {
     for (const std::string& sentence : checker.UnwatchedSentences()) reporter.Tell(Is<Sentence::kNotWatched>(sentence));
   }
   reporter.Summarize(true);
-  reporter.WriteJson(true, change ? exitcode : status);
+  reporter.WriteReport(Moment::kExit, change ? exitcode : status);
   return change;
 }
 
+// A program that is linked statically with libibverbs calls no verb that we see.
+bool verify_at_exit = false;
+
 void AtExit(int status, void*) {
   Checker* checker = Checker::IfMade();
-  if (checker == nullptr) return RunMarkEnded(status);
+  if (checker == nullptr) {
+    bool listed = false;
+    if (verify_at_exit) {
+      CallWithAmpleStack([&] {
+        try {
+          listed = KernelListsOurs();
+        } catch (const std::bad_alloc&) {
+        }
+      });
+    }
+    if (listed) checker = TheChecker();
+    if (checker == nullptr) return RunMarkEnded(status);
+  }
+  checker->SeeForkAtExit();
+  // A signal handler called exit(): what the thread was in the middle of is never gone on with.
+  const bool unseen = Reentry::ThreadEnds();
   bool change = false;
   Guarded(*checker, [&] {
-    change = ReportAtExit(*checker, status);
+    change = ReportAtExit(*checker, status, unseen);
   });
+  JournalEnd();
   RunMarkEnded(change ? checker->options().exitcode : status);
   if (!change) return;
   // What exit() itself would do next. Not fflush(nullptr): that takes the lock of each stream, and another thread that
@@ -74,8 +102,10 @@ void ReadOptionsAtLoad() {
     const std::string table = HelpTable();
     if (write(STDERR_FILENO, table.data(), table.size()) < 0) return;
   }
+  verify_at_exit = parsed.options.verify == Verify::kKernel;
   // A snapshot can be asked for before the first verb.
   if (parsed.options.snapshot_signal <= 0) return;
+  WatchMainThread();
   if (Checker* checker = TheChecker()) StartSnapshots(parsed.options.snapshot_signal, checker->reporter());
 }
 
@@ -85,6 +115,8 @@ __attribute__((constructor)) void AtLoad() {
   pthread_atfork(&BeforeFork, &ForkInParent, &ForkInChild);
   ReadOptionsAtLoad();
   RunMarkLoaded();  // last: a checker that was made only for snapshots is no sign of a verb
+  if (UnderRun()) WatchMainThread();
+  if (Checker* checker = Checker::IfMade()) checker->AwaitJournal();
 }
 
 }  // namespace

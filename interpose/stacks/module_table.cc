@@ -11,10 +11,13 @@
 #include <cstring>
 
 #include "absl/container/inlined_vector.h"
+#include "interpose/base/journal.h"
+#include "interpose/base/quiet_lock.h"
+#include "interpose/stacks/module_image.h"
 #include "interpose/libraries/loaded_object.h"
 #include "interpose/libraries/loader_name.h"
+#include "interpose/libraries/python.h"
 #include "report/elf_file.h"
-#include "report/mapped_file.h"
 #include "report/modules.h"
 
 namespace rdmacheck {
@@ -37,8 +40,15 @@ std::string ProgramPath() {
   const std::string* path = known.load(std::memory_order_acquire);
   if (path == nullptr) {
     std::string name(PATH_MAX, '\0');
-    const ssize_t n = readlink("/proc/self/exe", &name[0], name.size());
-    path = new std::string(n > 0 ? name.substr(0, static_cast<size_t>(n)) : std::string("[program]"));
+    ssize_t n = readlink("/proc/self/exe", &name[0], name.size());
+    // Where the main thread has left by pthread_exit the process's own folder is empty.
+    if (n < 0) n = readlink("/proc/thread-self/exe", &name[0], name.size());
+    name.resize(n > 0 ? static_cast<size_t>(n) : 0);
+    constexpr std::string_view kDeleted = " (deleted)";
+    if (name.size() > kDeleted.size() && name.compare(name.size() - kDeleted.size(), kDeleted.size(), kDeleted) == 0) {
+      name.resize(name.size() - kDeleted.size());
+    }
+    path = new std::string(name.empty() ? std::string("[program]") : name);
     known.store(path, std::memory_order_release);
   }
   return *path;
@@ -60,22 +70,31 @@ std::string PathOf(const dl_phdr_info* info) {
 
 struct Seen {
   Module module;
+  LoadedFile file;
   uintptr_t begin = 0, end = 0;  // of the whole file in memory
 };
 
 int Visit(dl_phdr_info* info, size_t, void* data) {
   auto* seen = static_cast<Seen*>(data);
   seen->begin = ~uintptr_t{0};
+  const ElfW(Dyn)* dynamic = nullptr;
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+    if (segment.p_type == PT_DYNAMIC) dynamic = reinterpret_cast<const ElfW(Dyn)*>(info->dlpi_addr + segment.p_vaddr);
     if (segment.p_type != PT_LOAD) continue;
     seen->begin = std::min(seen->begin, static_cast<uintptr_t>(info->dlpi_addr + segment.p_vaddr));
     seen->end = std::max(seen->end, static_cast<uintptr_t>(info->dlpi_addr + segment.p_vaddr + segment.p_memsz));
   }
   seen->module.path = PathOf(info);
   seen->module.build_id = BuildIdOf(info);
+  char name[2];
+  CopyLoaderName(info->dlpi_name, name, sizeof(name));
+  const bool is_program = name[0] == '\0';
+  seen->file = {seen->module.path, seen->module.build_id, info->dlpi_phdr, info->dlpi_phnum, info->dlpi_addr, dynamic, is_program};
   seen->module.base = info->dlpi_addr;
   seen->module.owner = OwnerOf(seen->module.path);
+  seen->module.python_eval = SeePython(info->dlpi_addr, dynamic);
+  seen->module.is_python = IsPythonFile(seen->module.path);
   return 1;
 }
 
@@ -91,6 +110,11 @@ Module::Owner OwnerOfName(std::string_view path) {
 }
 
 }  // namespace
+
+PythonPart PartOf(const Module& module, uint64_t offset) {
+  if (module.python_eval.Holds(module.base + offset)) return PythonPart::kEval;
+  return module.is_python ? PythonPart::kInterpreter : PythonPart::kNone;
+}
 
 Module::Owner OwnerOf(const std::string& path) { return OwnerOfName(path); }
 
@@ -127,7 +151,7 @@ void ModuleTable::Resolve(void* const* addresses, size_t count, CodePlace* place
     if (in == known.end()) {
       Seen seen;
       if (VisitLoadedObject(address, &Visit, &seen) == 0) continue;
-      known.push_back({seen.begin, seen.end, seen.module.base, IdOf(seen.module)});
+      known.push_back({seen.begin, seen.end, seen.module.base, IdOf(seen.module, seen.file)});
       in = known.end() - 1;
       if (address < in->begin || address >= in->end) continue;
     }
@@ -136,8 +160,24 @@ void ModuleTable::Resolve(void* const* addresses, size_t count, CodePlace* place
   }
 }
 
-ModuleId ModuleTable::IdOf(const Module& seen) {
-  MutexLock lock(&mutex_);
+namespace {
+
+void WriteToJournal(ModuleId id, const Module& module) {
+  if (JournalBase() == nullptr) return;
+  journal::ModuleBody body{};
+  module.build_id.copy(body.build_id, sizeof(body.build_id));
+  JournalRecord(journal::RecordType::kModule, id, &body, sizeof(body), module.path);
+}
+
+}  // namespace
+
+void ModuleTable::WriteJournal() const {
+  QuietLock lock(&mutex_);
+  for (size_t i = 0; i < modules_.size(); ++i) WriteToJournal(static_cast<ModuleId>(i + 1), modules_[i]);
+}
+
+ModuleId ModuleTable::IdOf(const Module& seen, const LoadedFile& file) {
+  QuietLock lock(&mutex_);
   for (size_t i = 0; i < modules_.size(); ++i) {
     const Module& known = modules_[i];
     if (known.base == seen.base && known.path == seen.path && known.build_id == seen.build_id) {
@@ -146,12 +186,13 @@ ModuleId ModuleTable::IdOf(const Module& seen) {
   }
   if (modules_.size() >= 65534) return 0;
   modules_.push_back(seen);
-  if (!seen.path.empty() && seen.path[0] == '/') modules_.back().image = MappedFile(seen.path).Keep();
+  modules_.back().image = KeepImageOf(file);
+  WriteToJournal(static_cast<ModuleId>(modules_.size()), seen);
   return static_cast<ModuleId>(modules_.size());
 }
 
 std::string_view ModuleTable::ImageOf(const std::string& path, const std::string& build_id) const {
-  MutexLock lock(&mutex_);
+  QuietLock lock(&mutex_);
   for (const Module& known : modules_) {
     if (known.path == path && known.build_id == build_id && !known.image.empty()) return known.image;
   }
@@ -159,7 +200,7 @@ std::string_view ModuleTable::ImageOf(const std::string& path, const std::string
 }
 
 Module ModuleTable::Get(ModuleId id) const {
-  MutexLock lock(&mutex_);
+  QuietLock lock(&mutex_);
   return id == 0 || id > modules_.size() ? Module() : modules_[id - 1];
 }
 

@@ -1,55 +1,87 @@
 #include "interpose/stacks/stack_memo.h"
 
 #include <algorithm>
+#include <atomic>
 #include <new>
 
-namespace rdmacheck {
+#include "interpose/stacks/frame_table.h"
 
-size_t StackMemo::IndexOf(const CallPoint& point) {
-  const uint64_t h = (reinterpret_cast<uintptr_t>(point.caller) ^ point.stack << 20) * 0x9E3779B97F4A7C15u;
-  return h >> 59;
+namespace rdmacheck {
+namespace {
+// An entry is whole whenever it has a node, also where a signal handler jumps away.
+void InThisOrder() { std::atomic_signal_fence(std::memory_order_seq_cst); }
+}  // namespace
+
+StackMemo* StackMemo::Make(size_t frames) {
+  static_assert(alignof(StackMemo) <= alignof(uintptr_t), "what follows it is aligned");
+  const size_t words = Trace::RoomForWords(frames);
+  void* const room = ::operator new(sizeof(StackMemo) + (frames + 2 * words) * sizeof(uintptr_t), std::nothrow);
+  if (room == nullptr) return nullptr;
+  auto* const memo = new (room) StackMemo;
+  Trace& trace = memo->trace_;
+  trace.limit = frames;
+  trace.pcs = reinterpret_cast<void**>(memo + 1);
+  trace.value = reinterpret_cast<uintptr_t*>(trace.pcs + frames);
+  trace.at = reinterpret_cast<const uintptr_t**>(trace.value + words);
+  return memo;
 }
 
-// The saved words of the program's frames, among them redzones' neighbours: AddressSanitizer has no opinion on these.
-__attribute__((no_sanitize("address"))) StackDepot::Node* StackMemo::Recall(const CallPoint& point, const char* verb) const {
-  const Entry& entry = entries_[IndexOf(point)];
-  if (entry.node == nullptr || !entry.Is(point, verb)) return nullptr;
-  const StackWord* const end = entry.word + entry.words;
-  for (const StackWord* word = entry.word; word != end; ++word) {
-    if (*word->at != word->value) return nullptr;
+// The saved words of the program's frames, among them redzones' neighbours: sanitizers have no opinion on these.
+__attribute__((no_sanitize("address", "thread"))) StackDepot::Node* StackMemo::Recall(const CallPoint& point, const char* verb) {
+  Entry& entry = EntryOf(point);
+  if (entry.node == nullptr || !(entry.point == point) || entry.verb != verb || entry.state != FrameTable::Now()) return nullptr;
+  const uintptr_t* value = entry.value;
+  const uintptr_t* const* at = entry.at();
+  auto same = [&](size_t i) { return *at[i] == value[i]; };
+  size_t left = entry.words;
+  for (; left >= 4; left -= 4, at += 4, value += 4) {
+    if (!same(0) || !same(1) || !same(2) || !same(3)) return nullptr;
   }
+  for (; left > 0; --left, ++at, ++value) {
+    if (!same(0)) return nullptr;
+  }
+  entry.misses = 0;
+  entry.stays = kStays;
   return entry.node;
 }
 
 void StackMemo::Note(const CallPoint& point, const char* verb, StackDepot::Node* node) {
-  Entry& entry = entries_[IndexOf(point)];
-  if (!entry.Is(point, verb)) {
+  Entry& entry = EntryOf(point);
+  if (!(entry.point == point) || entry.verb != verb) {
     // A point that is in use keeps its place for a while, so that two points of one place do not throw each other out.
-    if (entry.node != nullptr && ++entry.misses < entry.patience) return;
+    if (entry.stays > 0) {
+      --entry.stays;
+      return;
+    }
+    entry.node = nullptr;
+    InThisOrder();
     entry.point = point;
     entry.verb = verb;
-    entry.node = nullptr;
-    entry.words = 0;
-    entry.misses = 1;
-    entry.patience = kFirstPatience;
+    entry.misses = 0;
     return;
   }
-  if (++entry.misses < entry.patience) return;
-  entry.misses = 0;
-  entry.patience = std::min(entry.patience * 2, kMostPatience);
+  ++entry.misses;
+  if (entry.misses > kMostMisses && entry.misses % kRarely != 0) return;
   entry.node = nullptr;
-  StackWord words[kMaxWords];
-  const size_t n = FindStackWords(point.caller, node->pcs, node->depth, words, kMaxWords);
-  if (n == 0) return;
-  if (n > entry.room) {
-    auto* room = new (std::nothrow) StackWord[n];
+  InThisOrder();
+  if (!trace_.recognisable) return;
+  if (trace_.words > entry.room) {
+    auto* const room = static_cast<uintptr_t*>(
+        ::operator new(2 * trace_.words * sizeof(uintptr_t), std::nothrow));
     if (room == nullptr) return;
-    delete[] entry.word;
-    entry.word = room;
-    entry.room = static_cast<uint32_t>(n);
+    uintptr_t* const before = entry.value;
+    entry.room = 0;
+    InThisOrder();
+    entry.value = room;
+    InThisOrder();
+    entry.room = static_cast<uint32_t>(trace_.words);
+    ::operator delete(before);
   }
-  std::copy(words, words + n, entry.word);
-  entry.words = static_cast<uint32_t>(n);
+  std::copy(trace_.value, trace_.value + trace_.words, entry.value);
+  std::copy(trace_.at, trace_.at + trace_.words, entry.at());
+  entry.words = static_cast<uint32_t>(trace_.words);
+  entry.state = static_cast<uint32_t>(FrameTable::Now());
+  InThisOrder();
   entry.node = node;
 }
 

@@ -2,14 +2,16 @@
 //
 // Its per-thread cache is freed in the last round of thread-specific destructors, under a mutex: the pthread functions that
 // ThreadSanitizer brings have forgotten the thread by then, and crash. A forked child must find no lock taken. And signals
-// need not be blocked: a handler that calls a verb while its thread is in here is not judged (hooks/reentry.h).
+// need not be blocked: a handler that calls a verb while its thread is in here is not judged (hooks/reentry.h), and one that
+// jumps away is noticed (UnwinderLeftBy).
 #include <pthread.h>
 #include <signal.h>
 
 #include <atomic>
 #include <new>
 
-#include "interpose/base/mutex.h"
+#include "interpose/base/quiet_lock.h"
+#include "interpose/stacks/frame_table.h"
 #include "interpose/stacks/unwind.h"
 
 namespace rdmacheck {
@@ -51,8 +53,16 @@ void UnwinderForkParent() {
   ForEach([](Mutex* mutex) { mutex->Thaw(); });
 }
 void UnwinderForkChild() {
+  FrameTable::ForkChild();
   ForEach([](Mutex* mutex) {
     if (mutex->Renew()) torn.store(true);
+  });
+}
+void UnwinderLeftBy(uint32_t thread) {
+  ForEach([thread](Mutex* mutex) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    if (!mutex->TakeFrom(thread)) return;
+    ForgetCode();
+    mutex->Unlock();
   });
 }
 
@@ -73,7 +83,7 @@ int __wrap_pthread_mutex_unlock(pthread_mutex_t* mutex) ABSL_NO_THREAD_SAFETY_AN
 }
 int __wrap_pthread_once(pthread_once_t* control, void (*routine)(void)) {
   if (__atomic_load_n(control, __ATOMIC_ACQUIRE) != 0) return 0;
-  rdmacheck::MutexLock lock(&rdmacheck::once_mutex);
+  rdmacheck::QuietLock lock(&rdmacheck::once_mutex);
   if (*control == 0) {
     routine();
     __atomic_store_n(control, 1, __ATOMIC_RELEASE);

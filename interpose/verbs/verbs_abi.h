@@ -5,6 +5,8 @@
 
 #include <infiniband/verbs.h>
 
+#include <cstddef>
+
 #undef ibv_get_device_list
 #undef ibv_reg_mr
 #undef ibv_reg_mr_iova
@@ -18,6 +20,9 @@ struct ibv_buf;
 struct ibv_comp_cntr;
 struct ibv_comp_cntr_init_attr;
 struct ibv_qp_attach_comp_cntr_attr;
+struct ibv_mr* ibv_reg_dmabuf_mr(struct ibv_pd* pd, uint64_t offset, size_t length, uint64_t iova, int fd, int access);
+struct ibv_dm* ibv_import_dm(struct ibv_context* context, uint32_t dm_handle);
+void ibv_unimport_dm(struct ibv_dm* dm);
 struct ibv_mr* ibv_reg_mr_ex(struct ibv_pd* pd, struct ibv_mr_init_attr* attr);
 struct ibv_mr* ibv_reg_buf_mr(struct ibv_pd* pd, struct ibv_buf* buf, void* addr, size_t length, int access);
 int ibv_dm_export_dmabuf_fd(struct ibv_dm* dm);
@@ -48,5 +53,15 @@ struct MrInitAttr {
 };
 inline constexpr uint64_t kMrMaskDmah = 1 << 4;
 inline constexpr uint64_t kMrMaskBuf = 1 << 5;
+
+// ibv_dm of the releases that have ibv_import_dm (IBVERBS_1.13). Before them the handle's place is padding, which
+// providers leave at 0.
+struct Dm {
+  ibv_context* context;
+  void* copiers[2];
+  uint32_t comp_mask;
+  uint32_t handle;
+};
+static_assert(sizeof(Dm) == sizeof(ibv_dm) && offsetof(Dm, comp_mask) == offsetof(ibv_dm, comp_mask));
 
 }  // namespace rdmacheck::abi

@@ -104,10 +104,19 @@ std::string InWords(const Change& change) {
 std::string PatternFor(const std::vector<Frame>& frames) {
   const auto of_verbs = [](const Frame& frame) {
     const std::string_view name = LastPart(frame.module);
-    return name.substr(0, 10) == "libibverbs" || name.substr(0, 9) == "librdmacm";
+    return name.substr(0, 10) == "libibverbs" || name.substr(0, 9) == "librdmacm" || name.substr(0, 8) == "_ctypes." ||
+           name.substr(0, 6) == "libffi";
   };
   std::vector<std::string> candidates;
+  // Of Python code its own function: that of the extension would stand for all its callers.
+  const auto python = std::find_if(frames.begin(), frames.end(), [](const Frame& frame) { return frame.is_python(); });
+  const auto tells_little = [&](const Frame& frame) { return frame.file.empty() || of_verbs(frame); };
+  if (python != frames.end() && std::all_of(frames.begin(), python, tells_little)) {
+    if (!python->function.empty() && python->function.front() != '<') candidates.push_back(python->function);
+    candidates.push_back(std::string(LastPart(python->file)));
+  }
   for (const Frame& frame : frames) {
+    if (!candidates.empty()) break;
     if (of_verbs(frame)) continue;
     if (!frame.function.empty()) {
       const std::string name = frame.function.substr(0, frame.function.find('('));

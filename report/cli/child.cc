@@ -38,9 +38,39 @@ void PassOn(int number, siginfo_t* info, void*) {
   errno = saved;
 }
 
+// Those that end a process. glibc has sigabbrev_np() only since 2.32.
 const char* SignalName(int number) {
-  const char* name = sigabbrev_np(number);
-  return name == nullptr ? "?" : name;
+  switch (number) {
+#define RDMACHECK_SIGNAL(name) \
+  case SIG##name:              \
+    return #name;
+    RDMACHECK_SIGNAL(HUP)
+    RDMACHECK_SIGNAL(INT)
+    RDMACHECK_SIGNAL(QUIT)
+    RDMACHECK_SIGNAL(ILL)
+    RDMACHECK_SIGNAL(TRAP)
+    RDMACHECK_SIGNAL(ABRT)
+    RDMACHECK_SIGNAL(BUS)
+    RDMACHECK_SIGNAL(FPE)
+    RDMACHECK_SIGNAL(KILL)
+    RDMACHECK_SIGNAL(USR1)
+    RDMACHECK_SIGNAL(SEGV)
+    RDMACHECK_SIGNAL(USR2)
+    RDMACHECK_SIGNAL(PIPE)
+    RDMACHECK_SIGNAL(ALRM)
+    RDMACHECK_SIGNAL(TERM)
+    RDMACHECK_SIGNAL(STKFLT)
+    RDMACHECK_SIGNAL(XCPU)
+    RDMACHECK_SIGNAL(XFSZ)
+    RDMACHECK_SIGNAL(VTALRM)
+    RDMACHECK_SIGNAL(PROF)
+    RDMACHECK_SIGNAL(IO)
+    RDMACHECK_SIGNAL(PWR)
+    RDMACHECK_SIGNAL(SYS)
+#undef RDMACHECK_SIGNAL
+    default:
+      return "?";
+  }
 }
 
 }  // namespace

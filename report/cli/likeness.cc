@@ -57,7 +57,7 @@ std::string LikenessOf(const std::vector<Frame>& frames) {
   std::string text;
   std::string last;
   for (const Frame& frame : WithoutStartCode(frames)) {
-    std::string one = Cat(FunctionName(frame.function), "@", ModuleName(frame.module), "\n");
+    std::string one = Cat(FunctionName(frame.function), "@", ModuleName(frame.is_python() ? frame.file : frame.module), "\n");
     // Frames without a name are all alike; a recursion's depth is no difference.
     if (one == last) continue;
     text += one;

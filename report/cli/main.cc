@@ -2,17 +2,20 @@
 #include <CLI/CLI.hpp>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "interpose/options/options.h"
 #include "report/cat.h"
 #include "report/cli/calls.h"
+#include "report/cli/complete.h"
 #include "report/cli/output.h"
 #include "report/cli/run.h"
 #include "report/cli/status.h"
 #include "report/cli/sweep.h"
 #include "report/cli/terminal.h"
 #include "report/forms/form.h"
+#include "report/version.h"
 
 namespace rdmacheck {
 namespace {
@@ -30,7 +33,7 @@ class CommandLine {
       : app_("Finds bugs in the use of RDMA verbs: runs programs under the checker, reads and compares its reports.",
              "rdmacheck") {
     app_.require_subcommand(1);
-    app_.set_version_flag("--version", "rdmacheck " RDMACHECK_VERSION);
+    app_.set_version_flag("--version", Cat("rdmacheck ", Version()));
     app_.footer(Cat(Example("run -- ./app --its-own-arguments"), "\n`rdmacheck CALL --help` has more."));
     AddRun();
     AddForms();
@@ -43,6 +46,10 @@ class CommandLine {
   }
 
   int Execute(int argc, char** argv) {
+    // No call that anybody types, and its words are for no parser.
+    if (argc > 1 && std::string_view(argv[1]) == "complete") {
+      return WriteOutput("", Complete(app_, {argv + 2, argv + argc})) ? kClean : kBadUsage;
+    }
     try {
       app_.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
@@ -60,7 +67,9 @@ class CommandLine {
   void Files(CLI::App* call, const char* what = "JSON reports; - is standard input") {
     call->add_option("FILE", files_, what)->required();
   }
-  void Out(CLI::App* call) { call->add_option("-o,--output", out_, "the file to write; else standard output"); }
+  void Out(CLI::App* call) {
+    call->add_option("-o,--output", out_, "the file to write; else standard output")->type_name("FILE");
+  }
 
   void AddRun() {
     CLI::App* call = Add("run", "runs a program under the checker, with its children",
@@ -134,7 +143,7 @@ class CommandLine {
   void AddMerge() {
     CLI::App* call = Add("merge", "makes one report of many processes or ranks: equal findings once",
                          "merge -o all.json rank*.json");
-    call->add_option("-o,--output", out_, "the file to write")->required();
+    call->add_option("-o,--output", out_, "the file to write")->type_name("FILE")->required();
     Files(call);
     call->callback([this] { status_ = Merge(files_, out_); });
   }

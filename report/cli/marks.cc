@@ -58,6 +58,8 @@ std::vector<Image> ReadMarks(const std::string& folder) {
       image.forked = what == "fork";
     } else if (what == "verbs") {
       image.called_verbs = true;
+    } else if (what == "journal") {
+      image.journal = std::string(line);
     } else if (what == "end") {
       image.ended = true;
       image.status = NumberIn(line, -1);

@@ -18,6 +18,7 @@ struct Image {
   bool ended = false;     // by exit()
   bool replaced = false;  // another image followed in the same process
   int status = -1;
+  std::string journal;    // where it keeps its journal; empty: it has none
 };
 
 // In the order of their starts. Lines that make no sense are passed over: other programs can write there.

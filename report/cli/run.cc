@@ -13,9 +13,22 @@
 #include "report/forms/form.h"
 #include "report/modules.h"
 #include "report/reader/report_reader.h"
+#include "report/sentences.h"
 
 namespace rdmacheck {
 namespace {
+
+// "ended by signal 9 (SIGKILL) with 12 qp open", where a journal says so.
+std::string EndOf(const SetProcess& process) {
+  const std::string end = Cat("ended by ", process.ended_by);
+  if (process.remarks.empty()) return Cat(end, ": its end was not checked");
+  KindCounts open;
+  for (const KindCount& kind : process.summary.kinds) {
+    if (kind.alive > 0) open.Add(kind.kind, kind.alive);
+  }
+  open.SortByCount();
+  return open.total() == 0 ? Cat(end, " with nothing open") : Cat(end, " with ", TextOf(open), " open");
+}
 
 void SayOutcome(const Outcome& outcome) {
   if (outcome.with_verbs == 0) {
@@ -35,7 +48,7 @@ void SayOutcome(const Outcome& outcome) {
     if (process.ended_by == "still running") {
       Say(Cat(who, " is still running: what it leaves is not in this result"));
     } else {
-      Say(Cat(who, " ended by ", process.ended_by, ": its end was not checked"));
+      Say(Cat(who, " ", EndOf(process)));
     }
   }
   if (named > kMostNamed) Say(Cat("and ", named - kMostNamed, " more processes that did not end by exit"));

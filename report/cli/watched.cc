@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "interpose/fault/spec.h"
 #include "interpose/options/options.h"
@@ -19,10 +20,13 @@
 #include "report/errno_name.h"
 #include "report/modules.h"
 #include "report/reader/report_reader.h"
+#include "report/sentences.h"
 #include "report/suppressions.h"
 
 namespace rdmacheck {
 namespace {
+
+double SecondsNow() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
 std::string VariableOf(const char* name) {
   const char* value = getenv(name);
@@ -73,7 +77,8 @@ std::vector<std::string> Folder::Files() const {
 bool MakeOptions(const RunOptions& run, const Folder& folder, LibraryOptions* out) {
   const std::string present = VariableOf("RDMACHECK_OPTIONS");
   // With a baseline it is this command that knows what is new, so the processes keep their own statuses.
-  if (!run.baseline.empty()) out->text = "exitcode=0";
+  out->text = "verify=kernel";
+  if (!run.baseline.empty()) Append(&out->text, ":exitcode=0");
   const auto add = [out](const std::string& piece) { Append(&out->text, out->text.empty() ? "" : ":", piece); };
   if (!present.empty()) add(present);
   if (run.strict) add("strict=1");
@@ -190,6 +195,57 @@ std::string HowItEnded(const Image& image, const ChildEnd& child, const Folder& 
   return StillRuns(image, folder.path()) ? "still running" : "a signal or _exit";
 }
 
+// A process that left a report before it ended otherwise has the report's findings and what its journal says of the end.
+ReportSet Joined(ReportSet&& report, ReportSet&& journal) {
+  const auto known = [&report](const SetFinding& one) {
+    return std::any_of(report.findings.begin(), report.findings.end(), [&one](const SetFinding& before) {
+      return before.finding.rule == one.finding.rule && before.finding.object.serial == one.finding.object.serial;
+    });
+  };
+  std::vector<SetFinding>& later = journal.findings;
+  later.erase(std::remove_if(later.begin(), later.end(), known), later.end());
+  if (report.processes.size() != 1 || journal.processes.size() != 1) return std::move(report);
+  report.alive.clear();
+  SetBuilder both;
+  both.AddSet(std::move(report));
+  both.AddSet(std::move(journal));
+  ReportSet joined = both.Take();
+  SetProcess& process = joined.processes[0];
+  SetProcess& end = joined.processes[1];
+  process.process.written = end.process.written;
+  process.summary.kinds = std::move(end.summary.kinds);
+  process.summary.calls = end.summary.calls;
+  process.summary.warnings += end.summary.warnings;
+  process.summary.errors += end.summary.errors;
+  process.remarks = std::move(end.remarks);
+  process.timeline.insert(process.timeline.end(), end.timeline.begin(), end.timeline.end());
+  joined.processes.pop_back();
+  const auto of_one = [](IndexSet* processes) {
+    *processes = IndexSet();
+    processes->Add(0);
+  };
+  for (SetFinding& one : joined.findings) of_one(&one.processes);
+  for (SetAlive& one : joined.alive) of_one(&one.processes);
+  return joined;
+}
+
+// What a process left that did not end by exit(), as its journal has it. False: there is none that can be read.
+// `killed`: when, if that is known.
+bool ReadJournalOf(const Image& image, const std::string& end, double killed, ReportSet* set) {
+  if (end.empty() || end == "still running" || image.journal.empty() || access(image.journal.c_str(), F_OK) != 0) return false;
+  std::string error;
+  SetBuilder builder;
+  builder.SetKilled(killed);
+  if (!builder.AddFile(image.journal, &error)) {
+    Say(error);
+    return false;
+  }
+  *set = builder.Take();
+  if (set->processes.size() != 1 || set->processes[0].process.pid != image.pid) return false;  // another's by now
+  for (SetFinding& one : set->findings) one.finding.hints.push_back(Words(Is<Sentence::kEndedBy>(end)));
+  return true;
+}
+
 }  // namespace
 
 void Collect(const Folder& folder, const ChildEnd& child, Outcome* out) {
@@ -209,19 +265,23 @@ void Collect(const Folder& folder, const ChildEnd& child, Outcome* out) {
     const std::string name = Cat(image.pid, "-", image.loaded, ".json");
     const bool has_report = std::find(files.begin(), files.end(), name) != files.end();
     if (std::find(pids.begin(), pids.end(), image.pid) == pids.end()) pids.push_back(image.pid);
-    image.called_verbs |= has_report;
+    image.called_verbs |= has_report || !image.journal.empty();
     if (!image.called_verbs) continue;
     const std::string end = HowItEnded(image, child, folder, i == last_of_child);
     out->running += end == "still running";
-    if (has_report) {
+    ReportSet journal;
+    // The command's own process has ended just now.
+    const bool killed_now = i == last_of_child && image.pid == child.pid && WIFSIGNALED(child.status);
+    const bool has_journal = ReadJournalOf(image, end, killed_now ? SecondsNow() : 0, &journal);
+    if (has_report || has_journal) {
       std::string error;
       SetBuilder one;
-      if (!one.AddFile(Cat(folder.path(), "/", name), &error)) {
+      if (has_report && !one.AddFile(Cat(folder.path(), "/", name), &error)) {
         Say(error);
         out->readable = false;
         continue;
       }
-      ReportSet read = one.Take();
+      ReportSet read = !has_report ? std::move(journal) : has_journal ? Joined(one.Take(), std::move(journal)) : one.Take();
       for (SetProcess& process : read.processes) {
         process.file = name;
         process.ended_by = end;

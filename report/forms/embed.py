@@ -6,7 +6,6 @@ usage: embed.py OUT PAGE_FOLDER RULES_PAGE
 """
 import base64
 import hashlib
-import pathlib
 import sys
 
 PIECE = 12000  # bytes of one literal
@@ -27,20 +26,26 @@ def literal(name, text):
         f"const std::string_view {name}({name}Text, sizeof({name}Text) - 1);\n"
 
 
+def text_of(file):  # not pathlib, which Debian 11's python3-minimal lacks
+    with open(file, encoding="utf-8") as opened:
+        return opened.read()
+
+
 def main():
-    out, folder, rules = (pathlib.Path(a) for a in sys.argv[1:])
-    css, page, flame = ((folder / f).read_text() for f in ("page.css", "page.js", "flame.js"))
+    out, folder, rules = sys.argv[1:]
+    css, page, flame = (text_of(f"{folder}/{f}") for f in ("page.css", "page.js", "flame.js"))
     for script in page, flame:
         if "</script" in script.lower():
             sys.exit("embed.py: a script holds its own end tag")
     policy = (f"default-src 'none'; script-src {hash_of(flame)} {hash_of(page)}; style-src {hash_of(css)}; "
               "base-uri 'none'; form-action 'none'")
-    head, tail = (folder / "page.html").read_text().split("@DATA@")
+    head, tail = text_of(f"{folder}/page.html").split("@DATA@")
     head = head.replace("@POLICY@", policy).replace("@STYLE@", css)
     tail = tail.replace("@FLAME@", flame).replace("@SCRIPT@", page)
-    out.write_text('#include "report/forms/assets.h"\n\nnamespace rdmacheck {\n\n' +
-                   literal("kPageHead", head) + literal("kPageTail", tail) + literal("kRulesPage", rules.read_text()) +
-                   "\n}  // namespace rdmacheck\n")
+    with open(out, "w", encoding="utf-8") as opened:
+        opened.write('#include "report/forms/assets.h"\n\nnamespace rdmacheck {\n\n' +
+                     literal("kPageHead", head) + literal("kPageTail", tail) + literal("kRulesPage", text_of(rules)) +
+                     "\n}  // namespace rdmacheck\n")
 
 
 main()

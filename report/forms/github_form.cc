@@ -44,6 +44,7 @@ std::string RenderGithub(const ReportSet& set, const FormOptions&) {
       if (place != nullptr) Append(&text, "file=", Escaped(place->file, true), ",line=", place->line, ",");
       Append(&text, "title=", Escaped(Cat("rdmacheck: ", InfoOf(finding.rule).id), true), "::");
       std::string message = Sentences(set, one);
+      Append(&message, "\nHow to fix: ", InfoOf(finding.rule).fix);
       int number = 0;
       for (const Frame& frame : WithoutStartCode(frames)) Append(&message, "\n#", number++, " ", TextOf(frame));
       Append(&text, Escaped(message, false), "\n");

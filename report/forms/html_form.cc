@@ -21,6 +21,7 @@
 #include "report/forms/source_lines.h"
 #include "report/modules.h"
 #include "report/text_writer.h"
+#include "report/version.h"
 
 namespace rdmacheck {
 namespace {
@@ -78,7 +79,7 @@ class Page {
 
   Json Data() {
     Json data;
-    data["version"] = RDMACHECK_VERSION;
+    data["version"] = Version();
     data["title"] = options_.title;
     std::string command;
     for (const std::string& word : options_.command) Append(&command, command.empty() ? "" : " ", word);
@@ -117,7 +118,7 @@ class Page {
     for (const SetFinding& one : set_.findings) {
       const RuleInfo& info = InfoOf(one.finding.rule);
       if (rules.contains(info.id)) continue;
-      rules[info.id] = {{"title", info.title}, {"help", std::string(HelpOf(info.id).markdown)}};
+      rules[info.id] = {{"title", info.title}, {"fix", info.fix}, {"help", std::string(HelpOf(info.id).markdown)}};
     }
     return rules;
   }

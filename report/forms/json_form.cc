@@ -36,6 +36,7 @@ std::string RenderJson(const ReportSet& set, const FormOptions&) {
            {"environment", JsonValues::Of(process.environment)},
            {"summary", values.Of(process.summary)},
            {"ended_by", process.ended_by.empty() ? Json() : Json(process.ended_by)}};
+    if (!process.remarks.empty()) one["remarks"] = process.remarks;
     if (!process.destroyed.empty()) one["destroyed"] = values.Of(process.destroyed);
     if (!process.timeline.empty()) one["timeline"] = JsonValues::Of(process.timeline);
     if (!process.injected.empty()) one["injected_faults"] = values.Of(process.injected);

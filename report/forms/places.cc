@@ -20,7 +20,7 @@ bool IsSystemModule(std::string_view path) {
   if (IsOfRdmaCore(path)) return true;
   const std::string_view name = LastPart(path);
   for (const std::string_view one : {"librdmacheck.so", "libc.so", "libc-2", "libpthread", "ld-linux", "libstdc++.so",
-                                     "libgcc_s.so"}) {
+                                     "libgcc_s.so", "_ctypes.", "libffi.so"}) {
     if (name.substr(0, one.size()) == one) return true;
   }
   return false;
@@ -47,7 +47,8 @@ std::string NameOf(const Frame& frame) {
 
 const Frame* FirstPlace(const std::vector<Frame>& frames) {
   for (const Frame& frame : frames) {
-    if (!frame.file.empty() && frame.line > 0 && !IsSystemModule(frame.module)) return &frame;
+    // "<string>" is a file of Python's that nobody can open.
+    if (!frame.file.empty() && frame.line > 0 && frame.file.front() != '<' && !IsSystemModule(frame.module)) return &frame;
   }
   return nullptr;
 }
@@ -72,7 +73,7 @@ std::string FingerprintOf(const ReportSet& set, const Finding& finding) {
   uint64_t hash = Mix(Mix(kFnvStart, InfoOf(finding.rule).id), finding.has_object ? finding.object.kind : "");
   hash = Mix(hash, finding.verb);
   for (const Frame& frame : WithoutStartCode(set.stacks.Get(MainStack(set, finding)))) {
-    hash = Mix(Mix(hash, frame.function), LastPart(frame.module));
+    hash = Mix(Mix(hash, frame.function), LastPart(frame.is_python() ? frame.file : frame.module));
   }
   char digits[20];
   snprintf(digits, sizeof(digits), "%016llx", static_cast<unsigned long long>(hash));

@@ -13,6 +13,7 @@
 #include "report/forms/places.h"
 #include "report/modules.h"
 #include "report/text_writer.h"
+#include "report/version.h"
 
 namespace rdmacheck {
 namespace {
@@ -81,7 +82,8 @@ class Sarif {
       Json row = {{"id", id}, {"name", PascalCase(id)}};
       row["shortDescription"]["text"] = title + ".";
       row["fullDescription"]["text"] = help.what.empty() ? title + "." : OneLine(help.what);
-      if (!help.markdown.empty()) row["help"] = {{"text", help.markdown}, {"markdown", help.markdown}};
+      row["help"]["text"] = info.fix;
+      if (!help.markdown.empty()) row["help"]["markdown"] = help.markdown;
       row["defaultConfiguration"]["level"] = LevelOf(info.severity);
       row["properties"] = {
           {"tags", {"rdma", "verbs", "resource-management"}},
@@ -91,8 +93,8 @@ class Sarif {
     }
     return {{"name", "rdmacheck"},
             {"fullName", "rdmacheck, a checker of RDMA verbs programs"},
-            {"version", RDMACHECK_VERSION},
-            {"semanticVersion", RDMACHECK_VERSION},
+            {"version", Version()},
+            {"semanticVersion", Version()},
             {"rules", std::move(rules)}};
   }
 
@@ -152,8 +154,8 @@ class Sarif {
     for (const StackRef& stack : finding.stacks) {
       const std::vector<Frame>& frames = set_.stacks.Get(stack.id);
       if (frames.empty()) continue;
-      stacks.push_back(Stack(WordsOf(stack.role), frames));
-      if (stack.id != main) AddRelated(WordsOf(stack.role), frames, &related);
+      stacks.push_back(Stack(WordsOf(finding.rule, stack.role), frames));
+      if (stack.id != main) AddRelated(WordsOf(finding.rule, stack.role), frames, &related);
     }
     for (const Related& other : finding.related) {
       AddRelated(Cat(NameOf(other.role), ": ", TextOf(other.object)), set_.stacks.Get(other.object.created), &related);
@@ -174,7 +176,7 @@ class Sarif {
     return result;
   }
 
-  static const char* WordsOf(StackRole role) {
+  static const char* WordsOf(Rule rule, StackRole role) {
     switch (role) {
       case StackRole::kHere:
         return "Found here";
@@ -187,7 +189,7 @@ class Sarif {
       case StackRole::kEventTaken:
         return "Event received here";
       case StackRole::kOtherThread:
-        return "The other thread is here";
+        return rule == Rule::kBlockedDestroy ? "The thread stands here" : "The other thread is here";
     }
     return "Stack";
   }

@@ -49,6 +49,9 @@ std::string Coloured(const std::string& text) {
 std::string RenderText(const ReportSet& set, const FormOptions& options) {
   StackTable& stacks = const_cast<StackTable&>(set.stacks);  // asking a FrameSource is not const; this one looks up
   std::string text;
+  for (const SetProcess& process : set.processes) {
+    for (const std::string& remark : process.remarks) Append(&text, "==", process.process.pid, "==rdmacheck: ", remark, "\n");
+  }
   std::vector<Finding> all;
   for (size_t i = 0; i < set.findings.size();) {
     const SetFinding& first = set.findings[i];

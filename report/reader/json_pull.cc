@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -286,12 +287,10 @@ void JsonPull::Double(double* out) {
   bool whole = false;
   const std::string_view token = NumberToken(&whole);
   if (!ok()) return;
-  double value = 0;
-  const std::from_chars_result end = std::from_chars(token.data(), token.data() + token.size(), value);
+  // Not std::from_chars(): gcc 10 has none for double. No locale is set in the command, so that the point is a point.
+  const double value = std::strtod(std::string(token).c_str(), nullptr);
   // Too large for a double is JSON all the same, but no time or age.
-  if (end.ec != std::errc() && token.find_first_of("eE") == std::string_view::npos) value = 0;
-  if (!std::isfinite(value)) value = 0;
-  *out = value;
+  *out = std::isfinite(value) ? value : 0;
 }
 
 bool JsonPull::Word(std::string_view word) {

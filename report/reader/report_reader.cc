@@ -16,6 +16,7 @@
 #include "report/errno_name.h"
 #include "report/json_writer.h"
 #include "report/printable.h"
+#include "report/reader/journal_reader.h"
 #include "report/reader/json_pull.h"
 
 namespace rdmacheck {
@@ -218,6 +219,7 @@ void DocumentReader::Environment(EnvironmentInfo* out) {
             if (key == "librdmacm") return TextOrNull(&out->librdmacm);
             if (key == "disassoc_destroy") return in_.Bool(&out->disassoc_destroy);
             if (key == "unwatched") return Texts(&out->unwatched);
+            if (key == "verified") return Texts(&out->verified);
             if (key != "hooks") return in_.Skip();
             Members("hooks", {"plt", "slots", "dlsym"}, [&](const std::string& hook) {
               if (hook == "plt") return count(&out->hooks_plt);
@@ -280,6 +282,7 @@ void DocumentReader::Processes() {
       if (key == "destroyed") return LastDestroyed(&one.destroyed);
       if (key == "timeline") return Timeline(&one.timeline);
       if (key == "injected_faults") return Injected(&one.injected);
+      if (key == "remarks") return Texts(&one.remarks);
       in_.Skip();
     });
   });
@@ -562,6 +565,12 @@ void DocumentReader::OneFrame(Frame* out) {
     if (key == "module") return TextOrNull(&out->module);
     if (key == "offset") return in_.Uint(&out->offset);
     if (key == "build_id") return TextOrNull(&out->build_id);
+    if (key == "language") {
+      std::string language;
+      TextOrNull(&language);
+      if (language == "python") out->language = Language::kPython;
+      return;
+    }
     in_.Skip();
   });
 }
@@ -637,7 +646,21 @@ void SetBuilder::AddProcess(SetProcess process) {
   set_.processes.push_back(std::move(process));
 }
 
+bool SetBuilder::AddJournal(std::string_view bytes, const std::string& name, std::string* error) {
+  JournalReader reader(bytes, name, &set_.stacks, killed_);
+  if (!reader.Read()) {
+    *error = Cat(Printable(name), ":", reader.error_offset(), ": ", reader.error());
+    return false;
+  }
+  const uint32_t shift = static_cast<uint32_t>(set_.processes.size());
+  AddProcess(std::move(reader.process));
+  AddFindings(std::move(reader.findings), shift);
+  AddAlive(std::move(reader.alive), shift);
+  return true;
+}
+
 bool SetBuilder::AddText(std::string_view text, const std::string& name, std::string* error) {
+  if (IsJournal(text)) return AddJournal(text, name, error);
   DocumentReader reader(text, name, &set_.stacks, &stacks_by_text_);
   if (!reader.Read()) {
     std::string printable = name;
@@ -686,12 +709,14 @@ bool ReadWholeFile(const std::string& path, std::string* text, std::string* erro
     return false;
   }
   struct stat info {};
-  if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size <= kLargestFile) {
+  if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size <= kLargestFile &&
+      uint64_t(info.st_blocks) * 512 >= uint64_t(info.st_size) / 2) {
     text->reserve(static_cast<size_t>(info.st_size) + 1);
   }
   bool good = true;
+  uint64_t wanted = UINT64_MAX;  // a journal is a sparse file, of which little may be used
   char buffer[1 << 16];
-  while (good) {
+  while (good && text->size() < wanted) {
     const ssize_t n = read(fd, buffer, sizeof(buffer));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) *error = Cat(printable, ": ", ErrnoText(errno));
@@ -700,6 +725,7 @@ bool ReadWholeFile(const std::string& path, std::string* text, std::string* erro
       break;
     }
     text->append(buffer, static_cast<size_t>(n));
+    if (wanted == UINT64_MAX && IsJournal(*text) && JournalBytes(*text) > 0) wanted = JournalBytes(*text);
     if (text->size() > static_cast<size_t>(kLargestFile)) {
       *error = Cat(printable, ": larger than a gigabyte; this is no report of one process");
       good = false;

@@ -28,7 +28,7 @@ uint64_t HashOf(const std::vector<Frame>& frames) {
 
 bool Equal(const std::vector<Frame>& a, const std::vector<Frame>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Frame& x, const Frame& y) {
-    return x.offset == y.offset && x.line == y.line && x.function == y.function && x.file == y.file &&
+    return x.language == y.language && x.offset == y.offset && x.line == y.line && x.function == y.function && x.file == y.file &&
            x.module == y.module && x.build_id == y.build_id;
   });
 }

@@ -59,6 +59,7 @@ struct SetProcess {
   EnvironmentInfo environment;
   Summary summary;       // growth's stacks are numbers of the set's table
   std::string ended_by;  // what `run` saw: "signal 9 (SIGKILL)", "_exit or exec", …; empty: exit, or not known
+  std::vector<std::string> remarks;  // of a journal: what else it says, a sentence each
   // Kept for the first kMaxPictured processes only: nobody looks at the lifetimes of ten thousand.
   std::vector<Destroyed> destroyed;
   std::vector<TimelineEntry> timeline;

@@ -5,14 +5,19 @@
 //                 stack and a destroy keeps its own
 //   pair_bare     ibv_reg_mr and ibv_dereg_mr of a second fake, in a namespace of its own, where no hook is
 //   pair          the same through the hooks
+//   fresh         the pair on 1,000 different stacks in turn
+//   event         an event of a CQ is got and acked
+//   poll          an empty CQ is polled
 #include <benchmark/benchmark.h>
 #include <dlfcn.h>
 #include <infiniband/verbs.h>
+#include "fake_verbs.h"
 #define UNW_LOCAL_ONLY
 #include <libunwind.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <memory>
@@ -36,6 +41,11 @@ struct Verbs {
   int (*dealloc_pd)(ibv_pd*) = &ibv_dealloc_pd;
   ibv_mr* (*reg_mr)(ibv_pd*, void*, size_t, int) = &ibv_reg_mr;
   int (*dereg_mr)(ibv_mr*) = &ibv_dereg_mr;
+  ibv_comp_channel* (*create_comp_channel)(ibv_context*) = &ibv_create_comp_channel;
+  ibv_cq* (*create_cq)(ibv_context*, int, void*, ibv_comp_channel*, int) = &ibv_create_cq;
+  int (*get_cq_event)(ibv_comp_channel*, ibv_cq**, void**) = &ibv_get_cq_event;
+  void (*ack_cq_events)(ibv_cq*, unsigned) = &ibv_ack_cq_events;
+  int (*post_cq_event)(ibv_cq*) = &fake_post_cq_event;
 };
 
 template <class Fn>
@@ -75,6 +85,11 @@ const Verbs& Bare() {
     Find(library, "ibv_dealloc_pd", &bare.dealloc_pd);
     Find(library, "ibv_reg_mr", &bare.reg_mr);
     Find(library, "ibv_dereg_mr", &bare.dereg_mr);
+    Find(library, "ibv_create_comp_channel", &bare.create_comp_channel);
+    Find(library, "ibv_create_cq", &bare.create_cq);
+    Find(library, "ibv_get_cq_event", &bare.get_cq_event);
+    Find(library, "ibv_ack_cq_events", &bare.ack_cq_events);
+    Find(library, "fake_post_cq_event", &bare.post_cq_event);
     return bare;
   }();
   return verbs;
@@ -150,6 +165,104 @@ __attribute__((noinline)) void HookedPair(benchmark::State& state, ibv_pd* pd) {
     ibv_dereg_mr(mr);
   }
 }
+
+// A thousand ways down: which of its calls each of the first two frames was in is a digit of `way`.
+using Pair = void (*)(ibv_pd*);
+__attribute__((noinline)) void DescendOneWay(int levels, unsigned way, Pair pair, ibv_pd* pd) {
+  if (levels == 0) {
+    pair(pd);
+    asm volatile("");
+    return;
+  }
+  // Calls that differ, so that they are not made one.
+#define RDMACHECK_CALL(digit)                          \
+  case digit:                                          \
+    DescendOneWay(levels - 1, way / 32, pair, pd);     \
+    asm volatile("" : : "i"(digit));                   \
+    break;
+#define RDMACHECK_FOUR(digit) \
+  RDMACHECK_CALL(digit) RDMACHECK_CALL(digit + 1) RDMACHECK_CALL(digit + 2) RDMACHECK_CALL(digit + 3)
+  switch (way % 32) {
+    RDMACHECK_FOUR(0) RDMACHECK_FOUR(4) RDMACHECK_FOUR(8) RDMACHECK_FOUR(12)
+    RDMACHECK_FOUR(16) RDMACHECK_FOUR(20) RDMACHECK_FOUR(24) RDMACHECK_FOUR(28)
+  }
+#undef RDMACHECK_FOUR
+#undef RDMACHECK_CALL
+}
+template <const Verbs& (*kVerbs)()>
+__attribute__((noinline)) void OnePair(ibv_pd* pd) {
+  const Verbs& verbs = kVerbs();
+  verbs.dereg_mr(verbs.reg_mr(pd, buffer, sizeof(buffer), IBV_ACCESS_LOCAL_WRITE));
+  asm volatile("");
+}
+void BM_fresh(benchmark::State& state, Pair pair, ibv_pd* pd) {
+  void* pcs[64];
+  const int levels = kFrames - unw_backtrace(pcs, 64) - 2;
+  if (levels < 2) {
+    state.SkipWithError("called from too deep");
+    return;
+  }
+  unsigned way = 0;
+  for (auto _ : state) {
+    DescendOneWay(levels, way, pair, pd);
+    way = way == 999 ? 0 : way + 1;
+  }
+}
+void BM_fresh_hooked(benchmark::State& state) {
+  static ibv_pd* const pd = HookedDevice().NewPd();
+  BM_fresh(state, &OnePair<&Hooked>, pd);
+}
+void BM_fresh_bare(benchmark::State& state) {
+  static ibv_pd* const pd = BareDevice().NewPd();
+  BM_fresh(state, &OnePair<&Bare>, pd);
+}
+BENCHMARK(BM_fresh_hooked)->Name("fresh");
+BENCHMARK(BM_fresh_bare)->Name("fresh_bare");
+
+struct Events {
+  explicit Events(const Verbs& verbs, ibv_context* context)
+      : channel(verbs.create_comp_channel(context)), cq(verbs.create_cq(context, 16, nullptr, channel, 0)) {}
+  ibv_comp_channel* const channel;
+  ibv_cq* const cq;
+};
+// Events are posted before, for what is asked about is the get, with its read, and the ack.
+__attribute__((noinline)) void TakeEvents(benchmark::State& state, const Verbs& verbs, const Events& events) {
+  constexpr int kAtOnce = 64;
+  auto now = [] {
+    timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+  };
+  for (auto _ : state) {
+    for (int i = 0; i < kAtOnce; ++i) verbs.post_cq_event(events.cq);
+    const double begun = now();
+    for (int i = 0; i < kAtOnce; ++i) {
+      ibv_cq* cq = nullptr;
+      void* context = nullptr;
+      verbs.get_cq_event(events.channel, &cq, &context);
+      verbs.ack_cq_events(cq, 1);
+    }
+    state.SetIterationTime((now() - begun) / kAtOnce);
+  }
+}
+const Events& EventsOf(bool hooked) {
+  static const Events with(Hooked(), HookedDevice().context());
+  static const Events without(Bare(), BareDevice().context());
+  return hooked ? with : without;
+}
+void BM_event(benchmark::State& state) { TakeEvents(state, Hooked(), EventsOf(true)); }
+void BM_event_bare(benchmark::State& state) { TakeEvents(state, Bare(), EventsOf(false)); }
+BENCHMARK(BM_event)->Name("event")->UseManualTime()->Iterations(2000);
+BENCHMARK(BM_event_bare)->Name("event_bare")->UseManualTime()->Iterations(2000);
+
+__attribute__((noinline)) void Poll(benchmark::State& state, ibv_cq* cq) {
+  ibv_wc wc;
+  for (auto _ : state) benchmark::DoNotOptimize(ibv_poll_cq(cq, 1, &wc));
+}
+void BM_poll(benchmark::State& state) { Poll(state, EventsOf(true).cq); }
+void BM_poll_bare(benchmark::State& state) { Poll(state, EventsOf(false).cq); }
+BENCHMARK(BM_poll)->Name("poll");
+BENCHMARK(BM_poll_bare)->Name("poll_bare");
 
 void BM_unwind(benchmark::State& state) { AtDepth(&UnwindTwice, state, nullptr); }
 BENCHMARK(BM_unwind)->Name("unwind");

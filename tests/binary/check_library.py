@@ -2,15 +2,15 @@
 """What the finished library shows to a program and asks of it, by nm and readelf.
 
 usage: check_library.py CHECK LIBRARY      CHECK: exports, needs, glibc, relocations, tls
+       check_library.py glibc FILE [--at-most VERSION]    the command, too; VERSION: that of this machine
 """
 import pathlib
+import platform
 import re
 import subprocess
 import sys
 
 PROJECT = pathlib.Path(__file__).resolve().parent.parent.parent
-# The oldest C library that the binary has to start on is Debian 12's.
-NEWEST_GLIBC = (2, 36)
 # Thread-local storage of a preloaded library is taken out of every thread's stack, so a small stack must bear it.
 MOST_TLS = 256
 
@@ -24,7 +24,7 @@ def wanted_exports():
         text = re.sub(r"//[^\n]*", "", (PROJECT / "interpose" / table).read_text())
         for version, name in re.findall(r'PLT_VERB\(\w+,\s*"([\w.]+)",\s*(\w+),', text):
             yield f"{name}@@{version}"
-    for name in ["dlsym", "dlvsym"]:
+    for name in ["dlsym", "dlvsym", "dlclose"]:
         yield f"{name}@@GLIBC_2.34"
         yield f"{name}@GLIBC_2.2.5" if "x86_64" in run("uname", "-m") else f"{name}@GLIBC_2.17"
     yield "prctl@@GLIBC_2.2.5" if "x86_64" in run("uname", "-m") else "prctl@@GLIBC_2.17"
@@ -40,7 +40,7 @@ def wanted_exports():
 
 
 def exports(library):
-    """Verbs under the libraries' own nodes, dlsym and dlvsym, the annotations, the nodes themselves, and nothing else."""
+    """Verbs under the libraries' own nodes, dlsym, dlvsym and dlclose, the annotations, the nodes themselves, and nothing else."""
     nodes = set(re.findall(r"^([A-Z0-9]+_[\d.]+) \{", (PROJECT / "interpose/export.map").read_text(), re.M))
     wanted = {("T", name) for name in wanted_exports()} | {("A", node) for node in nodes}
     found = {tuple(line.split()[-2:]) for line in run("nm", "-D", "--defined-only", "--with-symbol-versions", library).splitlines()}
@@ -54,11 +54,11 @@ def exports(library):
 
 
 def needs(library):
-    """Nothing comes into the program with it but what is there anyway."""
+    """Nothing comes into the program with it but what is there anyway: the parts of the C library (three of them before 2.34)."""
     dynamic = run("readelf", "-dW", library)
     needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic))
     for name in sorted(needed):
-        if not re.fullmatch(r"libc\.so\.6|libm\.so\.6|ld-linux[\w-]*\.so\.\d+", name):
+        if not re.fullmatch(r"lib(c|m)\.so\.6|lib(pthread|rt)\.so\.\d|libdl\.so\.2|ld-linux[\w-]*\.so\.\d+", name):
             yield f"needs {name}"
     if "libc.so.6" not in needed:
         yield "does not even need libc.so.6: is this a library?"
@@ -67,12 +67,25 @@ def needs(library):
             yield line.strip()
 
 
-def glibc(library):
-    needed = {tuple(map(int, version.split("."))) for version in re.findall(r"Name: GLIBC_([\d.]+)", run("readelf", "-VW", library))}
-    for name in sorted(set(re.findall(r"Name: ((?:GLIBCXX|CXXABI|GCC)_[\d.]+)", run("readelf", "-VW", library)))):
-        yield f"needs {name}: the C++ runtime is to be inside"
-    if max(needed) > NEWEST_GLIBC:
-        yield f"needs GLIBC_{'.'.join(map(str, max(needed)))}"
+def glibc(file):
+    """It starts where it was built, and with --at-most on the C library of that version. Only the command of such a machine may
+    use the shared C++ runtime."""
+    versions = re.findall(r"Name: (\w+?)_([\d.]+) +Flags", run("readelf", "-VW", file))
+    newest = max(numbers(version) for node, version in versions if node == "GLIBC")
+    here = platform.libc_ver()[1]
+    most = sys.argv[4] if sys.argv[3:4] == ["--at-most"] else here
+    if newest > numbers(most):
+        yield f"needs GLIBC_{'.'.join(map(str, newest))}, and {most} is the most"
+    print(f"{pathlib.Path(file).name}: GLIBC_{'.'.join(map(str, newest))}")
+    if most == here and not file.endswith(".so"):
+        return
+    for node, version in sorted(set(versions)):
+        if node in ("GLIBCXX", "CXXABI", "GCC"):
+            yield f"needs {node}_{version}: the C++ runtime is to be inside"
+
+
+def numbers(version):
+    return tuple(map(int, version.split(".")))
 
 
 def relocations(library):
@@ -100,7 +113,7 @@ def tls(library):
 
 
 def main():
-    check, library = sys.argv[1:]
+    check, library = sys.argv[1:3]
     complaints = list(globals()[check](library))
     for complaint in complaints:
         print(f"{library}: {complaint}")

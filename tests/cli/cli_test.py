@@ -14,6 +14,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
@@ -93,7 +94,7 @@ class Run(Case):
 
     def test_ends_without_exit_are_named(self):
         _, err = self.run_(SUBJECT, "open", "kill", "9", status=137)
-        self.assertRegex(err, r"process \d+ \(subject\) ended by signal 9 \(SIGKILL\)")
+        self.assertRegex(err, r"process \d+ \(subject\) ended by signal 9 \(SIGKILL\) with 1 context open\n")
         _, err = self.run_(SUBJECT, "open", "_exit", "4", status=4)
         self.assertRegex(err, r"process \d+ \(subject\) ended by _exit")
         _, err = self.run_(SUBJECT, "open", "exec", "open", "close")
@@ -101,10 +102,88 @@ class Run(Case):
         _, err = self.run_("/bin/sh", "-c", f"{SUBJECT} open kill 9; exit 0")
         self.assertRegex(err, r"process \d+ \(subject\) ended by a signal or _exit")
 
+    def test_what_a_killed_process_left_open_is_a_warning(self):
+        report = self.report("open", "pd", "other", "kill", "9", status=137)
+        self.assertEqual({(f["rule"], f["severity"], f["object"]["kind"], f["count"]) for f in report["findings"]},
+                         {("open-at-exit", "warning", "context", 1), ("open-at-exit", "warning", "pd", 1)})
+        self.assertIn("the process ended by signal 9 (SIGKILL), without a report of its own", report["findings"][0]["hints"])
+        self.assertEqual(report["summary"]["kinds"]["pd"], {"created": 2, "destroyed": 0, "alive": 2})
+        self.assertEqual(sum(group["count"] for group in report["alive"]), 3)
+
+    def test_a_worker_that_ends_by__exit_fails_a_strict_run(self):
+        worker = ["/bin/sh", "-c", f"{SUBJECT} open fork pd _exit 0; true"]
+        self.run_(*worker)
+        report = json.loads(self.do("run", "--strict", "--json", "r.json", "--", *worker, status=23) and
+                            (self.folder / "r.json").read_text())
+        self.assertEqual([(p["ended_by"], bool(p.get("remarks"))) for p in report["processes"] if p["ended_by"]],
+                         [("a signal or _exit", True)])
+        self.assertIn("pd", {f["object"]["kind"] for f in report["findings"] if f["severity"] == "error"})
+        self.run_(SUBJECT, "open", "fork", "pd", "free", "close", "_exit", "0", options=["--strict"], status=23)  # the parent's
+
+    def test_a_hang_that_a_timeout_kills_names_the_call(self):
+        # Long enough for a loaded machine to come as far as the destroy.
+        hangs = ["timeout", "-s", "KILL", "12", SUBJECT, "open", "pd", "free"]
+        env = self.env(FAKE_DELAY="ibv_dealloc_pd=600000")
+        self.run_(*hangs, options=["--json", "r.json"], status=137, env=env)
+        (process,) = json.loads((self.folder / "r.json").read_text())["processes"]
+        self.assertTrue(any(re.fullmatch(r"thread \d+( \(subject\))? was inside ibv_dealloc_pd of pd #\d+.*", one) for one in process["remarks"]),
+                        process["remarks"])
+        self.assertEqual([f["rule"] for f in json.loads((self.folder / "r.json").read_text())["findings"] if f["rule"] != "open-at-exit"], [])  # when the grandchild was killed is not known
+        # Killed after more than ten seconds in it: then nothing else explains the kill.
+        slow = subprocess.Popen([COMMAND, "run", "--json", "slow.json", "--", *hangs[4:]], cwd=self.folder, env=env, stderr=subprocess.PIPE)
+        self.addCleanup(slow.kill)
+        # That nothing explains it is found where every destroy is watched, with the place where it stands.
+        options = ["--json", "r.json", "--option", "hang_timeout=1", "--option", "hang_stacks=1"]
+        _, err = self.run_(*hangs, options=options, status=137, env=env)
+        self.assertRegex(err, r"blocked-destroy: ibv_dealloc_pd of pd #\d+ .*no unacknowledged event explains it")
+        blocked = next(f for f in json.loads((self.folder / "r.json").read_text())["findings"] if f["rule"] == "blocked-destroy")
+        self.assertEqual([stack["role"] for stack in blocked["stacks"]], ["here", "other-thread", "created"])
+        self.assertIn("nanosleep", blocked["stacks"][1]["frames"][0]["function"])
+        self.assertEqual(blocked["stacks"][1]["frames"][-1]["function"], blocked["stacks"][0]["frames"][-1]["function"])
+        time.sleep(10)  # its destroy began some time after it was started
+        slow.send_signal(signal.SIGTERM)
+        self.assertIn("ended by signal 15", slow.communicate(timeout=60)[1].decode())
+        self.assertEqual(slow.returncode, 143)
+        blocked = next(f for f in json.loads((self.folder / "slow.json").read_text())["findings"] if f["rule"] == "blocked-destroy")
+        self.assertRegex(blocked["message"], r"ibv_dealloc_pd of pd #\d+ .*had not returned when the process ended: no unacknowledged event")
+
+    def test_a_process_ends_with_its_last_thread(self):
+        self.run_(BUILD / "tests/scenario/main_thread_leaves", "clean")
+        self.run_(BUILD / "tests/scenario/main_thread_leaves", "leak", status=23)
+
+    def test_a_killed_process_keeps_what_it_had_reported(self):
+        report = self.report("open", "pd", "close", "open", "other", "kill", "9", status=137)
+        self.assertEqual(sorted((f["rule"], f["object"]["kind"]) for f in report["findings"]),
+                         [("leak-at-close", "pd"), ("open-at-exit", "context"), ("open-at-exit", "pd")])
+        self.assertEqual(len(report["processes"]), 1)
+        self.assertEqual(sorted((group["kind"], group["count"]) for group in report["alive"]), [("context", 1), ("pd", 1), ("pd", 1)])  # what was left at the close too
+
+    def test_no_journal_if_none_is_wanted(self):
+        _, err = self.run_(SUBJECT, "open", "kill", "9", options=["--option", "journal_path="], status=137)
+        self.assertRegex(err, r"ended by signal 9 \(SIGKILL\): its end was not checked\n")
+
+    def test_a_journal_of_ones_own(self):
+        name = str(self.folder / "j-%p")
+        self.run_(SUBJECT, "open", "close", options=["--option", f"journal_path={name}"])
+        self.assertEqual(list(self.folder.glob("j-*")), [])
+        _, err = self.run_(SUBJECT, "open", "kill", "9", options=["--option", f"journal_path={name}"], status=137)
+        self.assertIn("with 1 context open", err)
+        (journal,) = self.folder.glob("j-*")
+        self.assertEqual(stat.S_IMODE(journal.stat().st_mode), 0o600)
+        out, _ = self.do("show", journal)
+        self.assertIn("WARNING: rdmacheck: open-at-exit: 1 object is still open when the process ends: 1 context", out)
+        for call in ("json", "html", "sarif", "folded", "suppress"):
+            self.do(call, journal)
+        self.do("gate", journal)
+        self.do("diff", journal, journal)
+        journal.write_bytes(journal.read_bytes()[:70000])
+        _, err = self.do("show", journal, status=2)
+        self.assertRegex(err, r"/j-\d+:70000: a journal of \d+ segments is cut off here")
+
     def test_an_exec_loses_no_report(self):
         report = self.report("open", "pd", "close", "exec", "open", "other", "close")
         self.assertEqual(len(report["processes"]), 2)
-        self.assertEqual(len(report["findings"]), 2)
+        self.assertEqual(sorted(f["rule"] for f in report["findings"]), ["leak-at-close", "leak-at-close"])
         self.assertEqual(report["processes"][0]["ended_by"], "exec")
 
     def test_forked_children_are_processes_of_their_own(self):

@@ -29,7 +29,7 @@ struct DeviceList {
 };
 
 #define FAKE_SLOT(field, min_sz, function) \
-  static_assert(sizeof(verbs_context) - offsetof(verbs_context, field) == min_sz, #field " lies elsewhere");
+  static_assert(sizeof(verbs_context) - offsetof(verbs_context, field) == SzHere(min_sz), #field " lies elsewhere");
 #define FAKE_NEW_SLOT(field, min_sz, function)
 #include "fake_slots.def"
 #undef FAKE_SLOT
@@ -55,7 +55,7 @@ bool CheckEnv(const char* name) {
 template <class F>
 void PutSlot(ibv_context* context, size_t sz, const char* field, size_t min_sz, F* function) {
   if (sz < min_sz || IsNullSlot(field)) return;
-  void* place = reinterpret_cast<char*>(context + 1) - min_sz;
+  void* place = reinterpret_cast<char*>(context + 1) - SzHere(min_sz);
   memcpy(place, &function, sizeof function);
 }
 
@@ -98,7 +98,7 @@ void* AllocateContext(size_t size, size_t* mapped) {
 }
 
 ibv_context* MakeContext(ibv_device* device, int cmd_fd) {
-  const size_t sz = g_knobs.sz != 0 ? g_knobs.sz.load() : kDefaultSz;
+  const size_t x86_sz = g_knobs.sz != 0 ? g_knobs.sz.load() : kDefaultSz, sz = SzHere(x86_sz);
   if (sz % 8 != 0 || sz < sizeof(ibv_context) + 16) {
     errno = EINVAL;
     return nullptr;
@@ -123,12 +123,12 @@ ibv_context* MakeContext(ibv_device* device, int cmd_fd) {
   context->abi_compat = __VERBS_ABI_IS_EXTENDED;
   pthread_mutex_init(&context->mutex, nullptr);
   memcpy(reinterpret_cast<char*>(context) - sizeof(size_t), &sz, sizeof sz);
-  if (sz >= 440) {
+  if (x86_sz >= 440) {
     void* priv = &behind->priv;
-    memcpy(reinterpret_cast<char*>(context + 1) - 440, &priv, sizeof priv);
+    memcpy(reinterpret_cast<char*>(context + 1) - SzHere(440), &priv, sizeof priv);
   }
   FillOps(context);
-  FillSlots(context, sz);
+  FillSlots(context, x86_sz);
   if (!behind->async.Open()) {
     free(mapped != 0 ? nullptr : block);
     return nullptr;

@@ -26,6 +26,7 @@ struct Armed {
 pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t g_released = PTHREAD_COND_INITIALIZER;
 Armed g_verbs[kVerbs];   // guarded by g_lock
+std::atomic<bool> g_spins[kVerbs];
 char g_null_slots[512];  // guarded by g_lock
 std::atomic<Tally*> g_tallies{nullptr};
 pthread_key_t g_tally_key;
@@ -170,6 +171,14 @@ void HoldWhile(bool Armed::*latch, Verb verb) {
   while (g_verbs[i].*latch) pthread_cond_wait(&g_released, &g_lock);
 }
 
+void SpinWhileAsked(Verb verb) {
+  const std::atomic<bool>& spins = g_spins[static_cast<size_t>(verb)];
+  if (!spins.load()) return;
+  Waiting waiting(verb);
+  while (spins.load()) {
+  }
+}
+
 void ReleaseTally(void* tally) { static_cast<Tally*>(tally)->owned.store(false, std::memory_order_release); }
 
 void MakeTallyKey() { pthread_key_create(&g_tally_key, ReleaseTally); }
@@ -221,6 +230,7 @@ int EnterArmed(Verb verb) {
   }
   if (delay_ms != 0) Sleep(delay_ms);
   HoldWhile(&Armed::hold_entry, verb);
+  SpinWhileAsked(verb);
   errno = saved;
   return error;
 }
@@ -269,6 +279,11 @@ FAKE_EXPORT void fake_block(const char* verb) {
   g_armed = true;
 }
 
+FAKE_EXPORT void fake_spin(const char* verb) {
+  g_spins[VerbIndex(verb)] = true;
+  g_armed = true;
+}
+
 FAKE_EXPORT void fake_block_return(const char* verb) {
   const size_t i = VerbIndex(verb);
   Lock lock;
@@ -280,6 +295,7 @@ FAKE_EXPORT void fake_unblock(const char* verb) {
   const size_t i = VerbIndex(verb);
   Lock lock;
   g_verbs[i].hold_entry = g_verbs[i].hold_return = false;
+  g_spins[i] = false;
   pthread_cond_broadcast(&g_released);
 }
 
@@ -316,6 +332,7 @@ FAKE_EXPORT void fake_reset(void) {
   {
     Lock lock;
     for (Armed& armed : g_verbs) armed = Armed();
+    for (std::atomic<bool>& spins : g_spins) spins = false;
     pthread_cond_broadcast(&g_released);
     g_armed = false;
   }

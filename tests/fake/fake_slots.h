@@ -5,6 +5,10 @@
 
 namespace fake {
 
+// What is verbs_context::sz, or a slot's distance from its end, where x86-64 has this one: ibv_context, at the end, holds a
+// mutex, which is larger on aarch64.
+constexpr size_t SzHere(size_t x86_sz) { return x86_sz + sizeof(ibv_context) - 328; }
+
 // fake_pd_mr.cc
 ibv_td* SlotAllocTd(ibv_context* context, ibv_td_init_attr* attr);
 int SlotDeallocTd(ibv_td* td);

@@ -17,7 +17,8 @@
 //               verb[@nth call][=errno][:how many times, * forever]; "stale" returns NULL and leaves errno alone
 //   FAKE_DELAY="ibv_destroy_cq=50,..."   milliseconds at the start of each call
 //   FAKE_DEVICES=n      0 to 8, default 1: fake0, fake1, ...
-//   FAKE_SZ=n           verbs_context::sz. What lies before is an unmapped page. Default 648, or 696 in lib/
+//   FAKE_SZ=n           verbs_context::sz, as on x86-64 (fake::SzHere). What lies before is an unmapped page. Default 648,
+//                       or 696 in lib/
 //   FAKE_NULL_SLOTS=a,b fields of verbs_context and ibv_context_ops that are left null
 //   FAKE_LAX=1          a destroy succeeds although children live (a driver that keeps no counts)
 //   FAKE_KEEP=1         dead objects stay readable and no address is handed out twice
@@ -56,6 +57,8 @@ FAKE_API void fake_delay(const char* verb, unsigned milliseconds);
 // (fake_block_return: the address of a destroyed object is free again, the caller does not know yet).
 FAKE_API void fake_block(const char* verb);
 FAKE_API void fake_block_return(const char* verb);
+// As fake_block, but the callers wait awake, in no system call.
+FAKE_API void fake_spin(const char* verb);
 FAKE_API void fake_unblock(const char* verb);
 // How many threads stand inside the verb: at a latch, in read(2) for an event, or waiting for acks.
 FAKE_API int fake_waiters(const char* verb);

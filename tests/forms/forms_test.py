@@ -25,9 +25,11 @@ COMMAND = os.path.abspath(sys.argv[1])
 REPORT = ROOT / "tests" / "golden" / "report.json"
 FORMS = {"sarif": "report.sarif", "junit": "report.xml", "github": "report.github", "folded": "report.folded",
          "folded-bytes": "report.folded_bytes", "trace": "report.trace.json"}
+rendered = set()  # forms that were looked at so far
 
 
 def render(form, *reports):
+    rendered.add(form)
     # From the top of the tree and by relative paths, as some forms show the files' names.
     names = [os.path.relpath(one, ROOT) for one in reports]
     done = subprocess.run([COMMAND, form, *names], cwd=ROOT, capture_output=True, check=False, timeout=120)
@@ -47,6 +49,13 @@ def data_of(page):
 
 
 def golden():
+    rows = re.findall(r'^RDMACHECK_FORM\(\w+, "([\w-]+)"', (ROOT / "report" / "forms" / "forms.def").read_text(), re.M)
+    # show and json are compared by golden_test, html by page_test.
+    named = set(rows) - {"show", "json", "html"}
+    expect(f"FORMS has the rows of forms.def, and not only one of the two {sorted(named ^ set(FORMS))}", named == set(FORMS))
+    page = (ROOT / "docs" / "forms.md").read_text()
+    for name in rows:
+        expect(f"docs/forms.md has {name}, as `rdmacheck {name}`", f"`{name}`" in page or f"`rdmacheck {name}`" in page)
     for form, name in FORMS.items():
         text = render(form, REPORT)
         if form == "sarif":  # the rules' help is docs/rules.md, which has tests of its own
@@ -129,6 +138,7 @@ def well_formed(sources):
 
 def structure():
     data = well_formed([REPORT])
+    expect(f"well_formed() looks at each form, and not at {sorted(set(FORMS) - rendered)}", set(FORMS) <= rendered)
     report = json.loads(REPORT.read_text())
     expect("every finding is in the page", len(data["findings"]) == len(report["findings"]))
     expect("stacks are shared", len(data["stacks"]) < sum(len(f["stacks"]) for f in report["findings"]))

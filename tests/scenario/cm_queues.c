@@ -75,3 +75,5 @@ int main(int argc, char** argv) {
   rdma_destroy_event_channel(channel);
   return 0;
 }
+
+// RDMA-CORE: 44: the soft device of 33 has no ibv_create_qp_ex

@@ -1,6 +1,6 @@
 // A report that cannot be written where it should goes to standard error, which says so.
 // RUN: on=fake options="log_path=/nowhere/at/all" log=stderr exit=23
-// EXPECT: TOLD cannot write the report to /nowhere/at/all: No such file or directory; it goes to standard error
+// EXPECT: TOLD cannot write the report to /nowhere/at/all: No such file or directory; it is written to standard error
 // EXPECT: ERROR leak-at-close
 //
 // RUN: on=fake options="json_path=/nowhere/at/all.json" exit=23
@@ -8,7 +8,7 @@
 // EXPECT: TOLD cannot write /nowhere/at/all.json: No such file or directory
 //
 // RUN: on=fake options="log_path=/dev/full" log=stderr exit=23
-// EXPECT: TOLD cannot write the report to /dev/full: No space left on device; it goes to standard error
+// EXPECT: TOLD cannot write the report to /dev/full: No space left on device; it is written to standard error
 // EXPECT: ERROR leak-at-close
 //
 // RUN: on=fake log=stderr exit=23

@@ -5,6 +5,8 @@
 // child), and what is left is printed as C.
 //
 //   truth [--seeds N] [--first N] [--ops N] [--threads N] [--checkpoints N] [--shrink 0]
+//   truth --kill 1 [...]   each child kills itself (SIGKILL) half way, and says before on a line of JSON what the kernel has; kill.py
+//                          compares the journal
 //   TRUTH_BREAK=1   one MR of each seed is made behind the checker's back: the test of the test
 #include <rdmacheck/rdmacheck.h>
 #include <signal.h>
@@ -17,6 +19,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <thread>
 
@@ -55,7 +58,22 @@ int Check(const World& world, bool last, std::string* text) {
   return text->empty() ? 0 : 1;
 }
 
-[[noreturn]] void Child(const std::vector<Op>& ops, int threads, size_t every, bool trace) {
+// In the child, while all threads stand still.
+[[noreturn]] void KillOneself() {
+  Account kernel;
+  std::string error;
+  if (!FromKernel(&kernel, &error)) {
+    fprintf(stderr, "truth: %s\n", error.c_str());
+    _exit(2);
+  }
+  const nlohmann::json line = {{"pid", getpid()}, {"counts", kernel.counts}, {"numbers", kernel.numbers}};
+  printf("%s\n", line.dump().c_str());
+  fflush(stdout);
+  raise(SIGKILL);
+  _exit(2);
+}
+
+[[noreturn]] void Child(const std::vector<Op>& ops, int threads, size_t every, bool trace, bool killed) {
   World world(trace);
   std::string text;
   int status = 0;
@@ -85,6 +103,7 @@ int Check(const World& world, bool last, std::string* text) {
     pthread_barrier_wait(&end);
     at = to;
     status = Check(world, false, &text);
+    if (killed && status == 0 && at >= ops.size() / 2) KillOneself();
   }
   // The threads still live: the kernel does not say whose an object is once its thread has gone.
   if (status == 0) {
@@ -105,13 +124,13 @@ int Check(const World& world, bool last, std::string* text) {
   exit(0);
 }
 
-Outcome Run(const std::vector<Op>& ops, int threads, size_t every, bool trace = false) {
+Outcome Run(const std::vector<Op>& ops, int threads, size_t every, bool trace = false, bool killed = false) {
   Outcome outcome;
   fflush(nullptr);
   const std::string path = "/tmp/truth.result." + std::to_string(getpid());
   unlink(path.c_str());
   const pid_t child = fork();
-  if (child == 0) Child(ops, threads, std::max<size_t>(every, 1), trace);
+  if (child == 0) Child(ops, threads, std::max<size_t>(every, 1), trace, killed);
   int status = 0;
   waitpid(child, &status, 0);
   std::ifstream file(path);
@@ -120,7 +139,8 @@ Outcome Run(const std::vector<Op>& ops, int threads, size_t every, bool trace = 
   std::getline(file, outcome.counted);
   while (std::getline(file, line) && line != "---") outcome.text += "  " + line + "\n";
   while (std::getline(file, line)) outcome.program += "  " + line + "\n";
-  outcome.agrees = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  outcome.agrees = killed ? WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL : WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  if (outcome.agrees) return outcome;
   if (WIFSIGNALED(status)) {
     outcome.text = "  the program died of signal " + std::to_string(WTERMSIG(status)) + "\n";
     outcome.executed = ops.size();
@@ -157,7 +177,7 @@ void PrintShrunk(const std::vector<Op>& all, size_t executed, int threads) {
 int Main(int argc, char** argv) {
   size_t seeds = 20, first = 1, count = 10000, checkpoints = 4;
   int threads = 3;
-  bool shrink = true;
+  bool shrink = true, killed = false;
   for (int i = 1; i + 1 < argc; i += 2) {
     const size_t value = strtoul(argv[i + 1], nullptr, 10);
     if (strcmp(argv[i], "--seeds") == 0) seeds = value;
@@ -165,6 +185,7 @@ int Main(int argc, char** argv) {
     if (strcmp(argv[i], "--ops") == 0) count = value;
     if (strcmp(argv[i], "--threads") == 0) threads = static_cast<int>(value);
     if (strcmp(argv[i], "--shrink") == 0) shrink = value != 0;
+    if (strcmp(argv[i], "--kill") == 0) killed = value != 0;
     if (strcmp(argv[i], "--checkpoints") == 0) checkpoints = std::max<size_t>(value, 1);
   }
   if (!rdmacheck_active()) {
@@ -177,7 +198,8 @@ int Main(int argc, char** argv) {
     std::vector<Op> ops = MakeOps(seed, count, threads);
     if (broken) ops[ops.size() * 2 / 3].code = kHiddenMr;
     const time_t began = time(nullptr);
-    const Outcome outcome = Run(ops, threads, (count + checkpoints - 1) / checkpoints);
+    const Outcome outcome = Run(ops, threads, (count + checkpoints - 1) / checkpoints, false, killed);
+    if (killed && outcome.agrees) continue;
     printf("seed %zu: %s: %s, %ld s\n", seed, outcome.agrees ? "agrees" : "DISAGREES", outcome.counted.c_str(),
            static_cast<long>(time(nullptr) - began));
     fflush(stdout);
@@ -186,7 +208,7 @@ int Main(int argc, char** argv) {
     printf("%s", outcome.text.c_str());
     if (disagreements == 1 && shrink) PrintShrunk(ops, outcome.executed, threads);
   }
-  printf("%zu seeds of %zu operations, %zu disagreements\n", seeds, count, disagreements);
+  if (!killed || disagreements != 0) printf("%zu seeds of %zu operations, %zu disagreements\n", seeds, count, disagreements);
   return disagreements == 0 ? 0 : 1;
 }
 

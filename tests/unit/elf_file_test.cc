@@ -1,5 +1,6 @@
 #include "report/elf_file.h"
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -26,6 +27,18 @@ TEST(ElfFileTest, ALibraryHasABuildIdAndFunctions) {
   EXPECT_EQ(file.DebugLink(), "");
   EXPECT_EQ(file.FunctionAt(0), "");
   EXPECT_EQ(file.FunctionAt(~uint64_t{0}), "");
+}
+
+// It stands in the C library as __libc_fork and __fork too.
+TEST(ElfFileTest, OfSeveralNamesTheOneThatPeopleCallIsTaken) {
+  void* const fork_address = dlsym(RTLD_DEFAULT, "fork");
+  Dl_info where;
+  ASSERT_NE(dladdr(fork_address, &where), 0);
+  ElfFile file{std::string(where.dli_fname)};
+  uint64_t begin = 0;
+  const uint64_t offset = reinterpret_cast<uintptr_t>(fork_address) - reinterpret_cast<uintptr_t>(where.dli_fbase);
+  EXPECT_EQ(file.FunctionAt(offset + 1, &begin), "fork");
+  EXPECT_EQ(begin, offset);
 }
 
 TEST(ElfFileTest, WhatIsNoElfFileHasNothing) {

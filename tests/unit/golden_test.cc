@@ -9,6 +9,7 @@
 #include "fixed_report.h"
 #include "report/json_writer.h"
 #include "report/text_writer.h"
+#include "report/version.h"
 
 namespace rdmacheck {
 namespace {
@@ -36,7 +37,7 @@ TEST(GoldenTest, TheTextReport) {
 TEST(GoldenTest, TheJsonReport) {
   FixedFrames frames;
   std::string json = JsonOf(FixedReport(), frames);
-  const std::string version = "\"version\": \"" RDMACHECK_VERSION "\"";
+  const std::string version = std::string("\"version\": \"") + Version() + "\"";
   const size_t at = json.find(version);
   ASSERT_NE(at, std::string::npos);
   json.replace(at, version.size(), "\"version\": \"0.0.0\"");
@@ -55,7 +56,7 @@ TEST(GoldenTest, AReportThatFoundNothing) {
   report.process.exit_status = -1;
   report.process.rank.clear();
   std::string json = JsonOf(report, frames);
-  const std::string version = "\"version\": \"" RDMACHECK_VERSION "\"";
+  const std::string version = std::string("\"version\": \"") + Version() + "\"";
   json.replace(json.find(version), version.size(), "\"version\": \"0.0.0\"");
   ExpectGolden("nothing_found.json", json);
 }

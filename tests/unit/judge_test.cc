@@ -16,12 +16,14 @@
 #include "interpose/judge/judge.h"
 #include "interpose/judge/objects.h"
 #include "interpose/judge/state.h"
+#include "interpose/judge/witness.h"
 #include "interpose/verbs/numbers.h"
 
 namespace rdmacheck {
 namespace {
 
-constexpr Parts kTestParts{&FillReport, &MakeJudgeState, 0};
+constexpr Parts kTestParts{&FillReport, [](Checker& checker) { CompareWithKernel(checker, nullptr); }, [](Checker&) {},
+                           &MakeJudgeState, [] {}, 0};
 
 class JudgeTest : public testing::Test {
  protected:
@@ -37,7 +39,7 @@ class JudgeTest : public testing::Test {
   void Options(const std::string& more) { setenv("RDMACHECK_OPTIONS", ("log_path=/dev/null:" + more).c_str(), 1); }
   Checker& checker() { return *Checker::GetOrMake(kTestParts); }
 
-  Call In(const char* verb, Kind creates = Kind::kNone) { return Call(checker(), verb, creates, __builtin_return_address(0)); }
+  Call In(const char* verb, Kind creates = Kind::kNone) { return Call(checker(), verb, creates, CallPointHere()); }
 
   template <class T>
   void Make(const char* verb, Kind kind, T* object, const Arguments& from, const Numbers& numbers = {}) {
@@ -481,6 +483,42 @@ TEST_F(JudgeTest, AliveAfterDeviceLossIsReportedInsteadOfTheLeak) {
   EXPECT_TRUE(Close());
   const Finding finding = Only(Rule::kAliveAfterDeviceLoss);
   EXPECT_NE(finding.message.find("device dev0 was removed: ibv_dealloc_pd returned EIO"), std::string::npos);
+}
+
+TEST_F(JudgeTest, UnwatchedObjectIsReportedOnce) {
+  OpenAndAllocPd();
+  KernelDevice device;
+  device.name = "dev0";
+  device.listed = 63;
+  for (const Listed kind : {Listed::kContext, Listed::kPd, Listed::kQp}) {
+    KernelObject object;
+    object.kind = kind;
+    object.number = 17;
+    object.thread = gettid();
+    device.objects.push_back(object);
+  }
+  JudgeKernelList(checker(), nullptr, {device});
+  JudgeKernelList(checker(), nullptr, {device});
+  const Finding finding = Only(Rule::kUnwatchedObject);
+  EXPECT_EQ(finding.message, "the kernel lists 1 qp of this process on dev0 whose creation was not seen: qpn=0x11");
+  EXPECT_EQ(finding.severity, Severity::kWarning);
+  EXPECT_EQ(finding.count, 1u);
+}
+
+TEST_F(JudgeTest, WhatTheKernelLacksIsDropped) {
+  OpenAndAllocPd();
+  KernelDevice device;
+  device.name = "dev0";
+  device.listed = 63;
+  KernelObject object;
+  object.thread = gettid();
+  object.number = 0;
+  device.objects.push_back(object);
+  JudgeKernelList(checker(), nullptr, {device});  // the context is there, the PD is not
+  ExpectNothing();
+  EXPECT_EQ(checker().ledger().Find(Kind::kPd, HandleOf(&pd_)).standing, Standing::kUnknown);
+  EXPECT_TRUE(Close());
+  ExpectNothing();
 }
 
 // A rule without a test here is a rule that only a preload can test.

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "gtest/gtest.h"
+#include "interpose/base/thread_id.h"
 
 namespace rdmacheck {
 namespace {
@@ -707,6 +708,21 @@ TEST_F(LedgerTest, AParentDestroyedUnderItsMakersIsFreedOnce) {
     for (std::thread& thread : threads) thread.join();
     ASSERT_TRUE(ledger.All().empty()) << "round " << round;
   }
+}
+
+// checker/jump.h
+TEST_F(LedgerTest, WhatAThreadLeftByAJumpIsKnownButForItsEventCounts) {
+  Make(Kind::kContext, kContextAt);
+  const Slot before = Make(Kind::kCq, kCqAt, {{Kind::kContext, kContextAt}});
+  ledger.Taken(before, false, Taker());
+  EXPECT_FALSE(ledger.EventsOf(before).unknown);
+  ledger.LeftBy(ThisThreadId());
+  EXPECT_EQ(StandingOf(Kind::kCq, kCqAt), Standing::kLive);
+  EXPECT_TRUE(ledger.EventsOf(before).unknown) << "one more may have been on its way";
+  EXPECT_EQ(ledger.EventsOf(before).taken, 1u);
+  const Slot after = Make(Kind::kCq, kCqAt + 0x100, {{Kind::kContext, kContextAt}});
+  EXPECT_FALSE(ledger.EventsOf(after).unknown);
+  EXPECT_EQ(Destroy(Kind::kContext, kContextAt), 2u);
 }
 
 }  // namespace

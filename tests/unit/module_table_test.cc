@@ -1,10 +1,16 @@
 #include "interpose/stacks/module_table.h"
 
 #include <dlfcn.h>
+#include <link.h>
+#include <unistd.h>
 
+#include <filesystem>
+#include <string>
 #include <thread>
 
 #include "gtest/gtest.h"
+#include "interpose/stacks/module_image.h"
+#include "report/elf_file.h"
 
 namespace rdmacheck {
 namespace {
@@ -74,6 +80,64 @@ TEST(ModuleTableTest, ThreadsAgreeOnTheNumbers) {
     EXPECT_EQ(mine[0].module, places[0][0].module);
     EXPECT_EQ(mine[1].module, places[0][1].module);
   }
+}
+
+// A copy of a library that is loaded, and gone from its path before its code is met.
+class DeletedLibrary : public ::testing::Test {
+ protected:
+  void Load(const std::string& path) {
+    std::filesystem::copy_file(RDMACHECK_SUBJECT, path, std::filesystem::copy_options::overwrite_existing);
+    handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    ASSERT_NE(handle_, nullptr);
+    function_ = dlsym(handle_, "subject_plain");
+    ASSERT_NE(function_, nullptr);
+  }
+  std::string NameInImage(ModuleTable* table) {
+    void* const inside = static_cast<char*>(function_) + 1;
+    CodePlace place;
+    table->Resolve(&inside, 1, &place);
+    const Module module = table->Get(place.module);
+    return ElfFile(ElfFile::InMemory{module.image}).FunctionAt(place.offset);
+  }
+  void TearDown() override {
+    dlclose(handle_);
+    std::filesystem::remove(path_);
+  }
+  const std::string path_ = "/tmp/module_table_test." + std::to_string(getpid()) + ".so";
+  void* handle_ = nullptr;
+  void* function_ = nullptr;
+};
+
+TEST_F(DeletedLibrary, HasItsNames) {
+  Load(path_);
+  std::filesystem::remove(path_);
+  ModuleTable table;
+  EXPECT_EQ(NameInImage(&table), "subject_plain");
+}
+
+TEST_F(DeletedLibrary, HasItsNamesWhereAnotherFileLies) {
+  Load(path_);
+  std::filesystem::remove(path_);
+  std::filesystem::copy_file("/bin/true", path_);
+  ModuleTable table;
+  EXPECT_EQ(NameInImage(&table), "subject_plain");
+}
+
+// Without a file there is what is in memory.
+TEST_F(DeletedLibrary, HasTheNamesThatItExports) {
+  Load(path_);
+  link_map* map = nullptr;
+  ASSERT_EQ(dlinfo(handle_, RTLD_DI_LINKMAP, &map), 0);
+  LoadedFile file;
+  file.path = "/no/such/file";
+  file.build_id = "0123456789abcdef";
+  file.base = map->l_addr;
+  file.dynamic = map->l_ld;
+  const std::string_view image = KeepImageOf(file);
+  ElfFile elf(ElfFile::InMemory{image});
+  EXPECT_EQ(elf.BuildId(), file.build_id);
+  EXPECT_EQ(elf.FunctionAt(reinterpret_cast<uintptr_t>(function_) - map->l_addr + 1), "subject_plain");
+  EXPECT_EQ(elf.FunctionAt(1), "");
 }
 
 TEST(OwnerOfTest, KnowsLibrariesThatMakeObjectsForThemselves) {

@@ -86,5 +86,41 @@ TEST(MutexTest, LeavesErrnoAlone) {
   other.join();
 }
 
+void LockOnly(Mutex* mutex) ABSL_NO_THREAD_SAFETY_ANALYSIS { mutex->Lock(); }
+void UnlockOnly(Mutex* mutex) ABSL_NO_THREAD_SAFETY_ANALYSIS { mutex->Unlock(); }
+
+// A thread that jumped away with the mutex held.
+TEST(MutexTest, IsTakenFromTheThreadThatHoldsIt) {
+  Mutex mutex;
+  EXPECT_FALSE(mutex.TakeFrom(ThisThreadId())) << "free";
+  std::atomic<uint32_t> holder{0};
+  std::thread gone([&] {
+    holder = ThisThreadId();
+    LockOnly(&mutex);
+  });
+  gone.join();
+  EXPECT_FALSE(mutex.TakeFrom(ThisThreadId())) << "another one's";
+  std::atomic<int> step{0};
+  std::thread waits([&] {
+    MutexLock lock(&mutex);
+    step = step == 1 ? 2 : -1;
+  });
+  usleep(20000);
+  step = 1;
+  ASSERT_TRUE(mutex.TakeFrom(holder));
+  EXPECT_FALSE(mutex.TakeFrom(holder)) << "it is ours now";
+  UnlockOnly(&mutex);
+  waits.join();
+  EXPECT_EQ(step, 2) << "who waits is woken";
+}
+
+TEST(MutexTest, IsTakenFromTheVeryThread) {
+  Mutex mutex;
+  LockOnly(&mutex);
+  ASSERT_TRUE(mutex.TakeFrom(ThisThreadId()));
+  UnlockOnly(&mutex);
+  MutexLock lock(&mutex);
+}
+
 }  // namespace
 }  // namespace rdmacheck

@@ -63,10 +63,10 @@ class ReporterTest : public testing::Test {
       reporter_->SayRefusal(finding, serial, Why(explained));
     }
   }
-  void Harden(uint64_t serial, StackId here = 1) {
+  void Escalate(uint64_t serial, StackId here = 1) {
     Finding finding = Refused(here, serial);
     finding.severity = Severity::kError;
-    if (!reporter_->CountHardened(finding, serial)) reporter_->Harden(finding, serial);
+    if (!reporter_->CountEscalated(finding, serial)) reporter_->Escalate(finding, serial);
   }
 
   std::string Log() const {
@@ -79,7 +79,7 @@ class ReporterTest : public testing::Test {
     return file ? Json::parse(file) : Json();
   }
   Json Last() {
-    reporter_->WriteJson(true, 0);
+    reporter_->WriteReport(Moment::kExit, 0);
     return Written();
   }
   static size_t Times(const std::string& text, const std::string& what) {
@@ -125,7 +125,7 @@ TEST_F(ReporterTest, EqualFindingsAreOneAndTheEndSaysHowManyWereNotShown) {
 TEST_F(ReporterTest, RefusalsOfManyObjectsAreOneNoteAndAnErrorAfterThemIsThere) {
   for (uint64_t serial = 1; serial <= 50000; ++serial) {
     Refuse(serial);
-    reporter_->Resolve(serial, Is<Sentence::kLaterTrySucceeded>("ibv_dealloc_pd", 4711));
+    reporter_->Settle(serial, Is<Sentence::kLaterTrySucceeded>("ibv_dealloc_pd", 4711));
   }
   reporter_->Say(Made(Rule::kLeakAtClose, Severity::kError, "ibv_close_device", 2));
   EXPECT_EQ(reporter_->errors(), 1u);
@@ -139,7 +139,7 @@ TEST_F(ReporterTest, RefusalsOfManyObjectsAreOneNoteAndAnErrorAfterThemIsThere) 
 }
 
 TEST_F(ManyFindingsTest, NotesGiveWayToWarningsAndBothToErrors) {
-  for (StackId here = 1; here <= Reporter::kMaxKept + 500; ++here) Refuse(here, true, here);
+  for (StackId here = 1; here <= FindingStore::kMaxKept + 500; ++here) Refuse(here, true, here);
   for (StackId here = 1; here <= 20; ++here) {
     reporter_->Say(Made(Rule::kBlockedDestroy, Severity::kWarning, "ibv_destroy_cq", here));
   }
@@ -147,11 +147,11 @@ TEST_F(ManyFindingsTest, NotesGiveWayToWarningsAndBothToErrors) {
     reporter_->Say(Made(Rule::kLeakAtClose, Severity::kError, "ibv_close_device", here));
   }
   const Json json = Last();
-  EXPECT_EQ(json["summary"]["notes"], Reporter::kMaxKept + 500);
+  EXPECT_EQ(json["summary"]["notes"], FindingStore::kMaxKept + 500);
   EXPECT_EQ(json["summary"]["warnings"], 20);
   EXPECT_EQ(json["summary"]["errors"], 30);
   EXPECT_EQ(json["summary"]["not_listed"], 550);
-  EXPECT_EQ(json["findings"].size(), Reporter::kMaxKept);
+  EXPECT_EQ(json["findings"].size(), FindingStore::kMaxKept);
   std::map<std::string, int> kept;
   for (const Json& finding : json["findings"]) ++kept[finding["severity"]];
   EXPECT_EQ(kept["error"], 30);
@@ -159,12 +159,12 @@ TEST_F(ManyFindingsTest, NotesGiveWayToWarningsAndBothToErrors) {
 }
 
 TEST_F(ManyFindingsTest, AnErrorOfANewKindIsKeptEvenAmongTooManyErrors) {
-  for (StackId here = 1; here <= Reporter::kMaxKept + 5; ++here) {
+  for (StackId here = 1; here <= FindingStore::kMaxKept + 5; ++here) {
     reporter_->Say(Made(Rule::kLeakAtClose, Severity::kError, "ibv_close_device", here));
   }
   reporter_->Say(Made(Rule::kDoubleDestroy, Severity::kError, "ibv_dereg_mr", 1, "mr"));
   const Json json = Last();
-  EXPECT_EQ(json["summary"]["errors"], Reporter::kMaxKept + 6);
+  EXPECT_EQ(json["summary"]["errors"], FindingStore::kMaxKept + 6);
   EXPECT_EQ(json["summary"]["not_listed"], 5);
   EXPECT_EQ(json["findings"].back()["rule"], "double-destroy");
 }
@@ -172,9 +172,9 @@ TEST_F(ManyFindingsTest, AnErrorOfANewKindIsKeptEvenAmongTooManyErrors) {
 TEST_F(ReporterTest, EachRefusedObjectIsSettledByItself) {
   for (uint64_t serial = 1; serial <= 5; ++serial) Refuse(serial);
   Refuse(4);
-  for (uint64_t serial = 1; serial <= 3; ++serial) reporter_->Resolve(serial, Is<Sentence::kLaterTrySucceeded>("ibv_dealloc_pd", 4711));
-  Harden(4);
-  Harden(5);
+  for (uint64_t serial = 1; serial <= 3; ++serial) reporter_->Settle(serial, Is<Sentence::kLaterTrySucceeded>("ibv_dealloc_pd", 4711));
+  Escalate(4);
+  Escalate(5);
   EXPECT_EQ(reporter_->errors(), 1u);
   const Json json = Last();
   ASSERT_EQ(json["findings"].size(), 2u);
@@ -191,9 +191,9 @@ TEST_F(ReporterTest, EachRefusedObjectIsSettledByItself) {
   EXPECT_EQ(Times(Log(), "==ERROR: "), 2u);
 }
 
-TEST_F(ReporterTest, ANoteWhoseOnlyObjectIsHardenedCeases) {
+TEST_F(ReporterTest, ANoteWhoseOnlyObjectIsEscalatedCeases) {
   Refuse(7);
-  Harden(7);
+  Escalate(7);
   const Json json = Last();
   ASSERT_EQ(json["findings"].size(), 1u);
   EXPECT_EQ(json["findings"][0]["severity"], "error");
@@ -241,10 +241,10 @@ TEST_F(ReporterTest, TheFirstErrorIsWrittenAtOnceAndACloseCatchesUp) {
     reporter_->Say(Made(Rule::kLeakAtClose, Severity::kError, "ibv_close_device", here));
   }
   EXPECT_LT(filled_, 50);
-  reporter_->WriteJsonIfBehind();
+  reporter_->WriteReport(Moment::kContextClosed);
   EXPECT_EQ(Written()["summary"]["errors"], 50);
   const int before = filled_;
-  reporter_->WriteJsonIfBehind();
+  reporter_->WriteReport(Moment::kContextClosed);
   EXPECT_EQ(filled_, before);
 }
 
@@ -278,12 +278,12 @@ TEST_F(ManyFindingsTest, CountsAreExactWhateverThreadsDo) {
         const uint64_t serial = t * kRounds + i + 1;
         Refuse(serial, i % 5 != 0, static_cast<StackId>(i % 3 + 1));
         if (i % 4 == 0) {
-          Harden(serial, static_cast<StackId>(i % 3 + 1));
+          Escalate(serial, static_cast<StackId>(i % 3 + 1));
         } else {
-          reporter_->Resolve(serial, Is<Sentence::kLaterTrySucceeded>("ibv_dealloc_pd", 4711));
+          reporter_->Settle(serial, Is<Sentence::kLaterTrySucceeded>("ibv_dealloc_pd", 4711));
         }
         reporter_->Say(Made(Rule::kForeignProcess, Severity::kError, "ibv_dereg_mr", static_cast<StackId>(i % 7 + 1)));
-        if (i % 500 == 0) reporter_->WriteJson(false, -1);
+        if (i % 500 == 0) reporter_->WriteReport(Moment::kContextClosed);
       }
     });
   }
@@ -309,12 +309,12 @@ TEST_F(ManyFindingsTest, CountsAreExactWhateverThreadsDo) {
 TEST_F(ReporterTest, OneFindingForEachSubject) {
   reporter_->SayOnce(Made(Rule::kAliveAfterDeviceLoss, Severity::kWarning, "ibv_destroy_qp", 1), 77);
   reporter_->SayOnce(Made(Rule::kAliveAfterDeviceLoss, Severity::kWarning, "ibv_destroy_qp", 1), 77);
-  EXPECT_TRUE(reporter_->Again(77, EIO));
-  EXPECT_FALSE(reporter_->Again(78, EIO));
+  EXPECT_TRUE(reporter_->NoteRepeat(77, EIO));
+  EXPECT_FALSE(reporter_->NoteRepeat(78, EIO));
   Finding more;
   more.hints = {"more"};
-  EXPECT_TRUE(reporter_->Complete(77, more));
-  EXPECT_FALSE(reporter_->Complete(78, more));
+  EXPECT_TRUE(reporter_->AddDetail(77, more));
+  EXPECT_FALSE(reporter_->AddDetail(78, more));
   const Json json = Last();
   ASSERT_EQ(json["findings"].size(), 1u);
   EXPECT_EQ(json["findings"][0]["count"], 2);

@@ -10,8 +10,7 @@ namespace {
 TEST(RulesTest, IdsAreUniqueAndInTheOrderOfTheTable) {
   const std::vector<std::string_view> ids = AllRuleIds();
   EXPECT_EQ(std::set<std::string_view>(ids.begin(), ids.end()).size(), ids.size());
-  EXPECT_EQ(ids.front(), InfoOf(Rule::kLeakAtClose).id);
-  EXPECT_EQ(ids.back(), InfoOf(Rule::kCmQpLeft).id);
+  for (size_t i = 0; i < ids.size(); ++i) EXPECT_EQ(ids[i], InfoOf(static_cast<Rule>(i)).id);
 }
 
 TEST(RulesTest, OnlyWhatIsWrongForSureIsAnError) {

@@ -141,7 +141,7 @@ TEST_F(SinkTest, WhatAFileDoesNotTakeGoesToStandardErrorAndIsToldOnce) {
     sink.WriteText("two\n");
   });
   EXPECT_EQ(err, Cat("==", child_, "==rdmacheck: cannot write the report to ", Path("no/such/folder"),
-                     ": No such file or directory; it goes to standard error\none\ntwo\n"));
+                     ": No such file or directory; it is written to standard error\none\ntwo\n"));
 }
 
 TEST_F(SinkTest, AFullDiskIsTold) {
@@ -340,7 +340,7 @@ TEST_F(SinkTest, WhatATerminalActsOnIsMadeVisible) {
   });
   const std::string head = Cat("==", child_, "==rdmacheck: ");
   EXPECT_EQ(err, Cat("a\\x1b[2J\nb\xEF\xBF\xBD\n", head, "c\\x1b\\x0ad\n", head, "cannot write the report to ",
-                     Path("no\\x1b/such"), ": No such file or directory; it goes to standard error\ne\n", head,
+                     Path("no\\x1b/such"), ": No such file or directory; it is written to standard error\ne\n", head,
                      "cannot write ", Path("no\\x0a/such"), ": No such file or directory\n"));
 }
 

@@ -37,3 +37,12 @@ static inline __attribute__((always_inline)) void inline_verb(subject::Recorder 
 void subject_calls_inline_verb(subject::Recorder record) {
   inline_verb(record);
 }
+
+static __attribute__((noinline)) void subject_hidden(subject::Recorder record) {
+  record();
+  subject::Outer([] {});
+}
+void subject_calls_hidden(subject::Recorder record) {
+  subject_hidden(record);
+  subject::Outer([] {});
+}

@@ -17,3 +17,5 @@ __attribute__((visibility("default"))) extern const int kOuterLine;
 extern "C" __attribute__((visibility("default"))) void subject_plain(subject::Recorder record);
 // Calls `record` from a function that is inlined from <infiniband/verbs.h>, or so it says.
 extern "C" __attribute__((visibility("default"))) void subject_calls_inline_verb(subject::Recorder record);
+// Calls `record` from a function that only .symtab names.
+extern "C" __attribute__((visibility("default"))) void subject_calls_hidden(subject::Recorder record);

@@ -166,12 +166,15 @@ TEST(SymbolizerTest, FramesThatHaveAFunctionStayAsTheyAre) {
   EXPECT_EQ(frames[0].function, "known");
 }
 
+// The toolchain's: the machine's own cannot read what a cross compiler makes.
+const char* const kTools = "objcopy() { " RDMACHECK_OBJCOPY " \"$@\"; }; strip() { " RDMACHECK_STRIP " \"$@\"; }; ";
+
 TEST(SymbolizerTest, AStrippedModuleIsNamedFromItsDebugFile) {
-  if (system("objcopy --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "objcopy is not on this machine";
+  if (system(Cat(kTools, "objcopy --version >/dev/null 2>&1").c_str()) != 0) GTEST_SKIP() << "objcopy is not on this machine";
   char folder[] = "/tmp/symbolize_test.XXXXXX";
   ASSERT_NE(mkdtemp(folder), nullptr);
   const std::string module = Cat(folder, "/libsubject.so"), debug = Cat(folder, "/libsubject.debug");
-  ASSERT_EQ(system(Cat("objcopy --only-keep-debug --compress-debug-sections ", RDMACHECK_SUBJECT, " ", debug,
+  ASSERT_EQ(system(Cat(kTools, "objcopy --only-keep-debug --compress-debug-sections ", RDMACHECK_SUBJECT, " ", debug,
                        " && strip -o ", module, " ", RDMACHECK_SUBJECT)
                        .c_str()),
             0);
@@ -198,7 +201,7 @@ TEST(SymbolizerTest, AStrippedModuleIsNamedFromItsDebugFile) {
 
   // By its link, and only if it is of the same build.
   fs::rename(under_root, debug);
-  ASSERT_EQ(system(Cat("objcopy --add-gnu-debuglink=", debug, " ", module).c_str()), 0);
+  ASSERT_EQ(system(Cat(kTools, "objcopy --add-gnu-debuglink=", debug, " ", module).c_str()), 0);
   frames = {frame};
   Symbolizer(roots).Resolve(&frames);
   EXPECT_EQ(frames.back().line, has_libdw ? subject::kOuterLine : 0);
@@ -207,6 +210,83 @@ TEST(SymbolizerTest, AStrippedModuleIsNamedFromItsDebugFile) {
   Symbolizer(roots).Resolve(&frames);
   EXPECT_EQ(frames.back().line, 0);
   fs::remove_all(folder);
+}
+
+// What binutils and xz make of the subject.
+class StrippedModule : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_NE(mkdtemp(folder_), nullptr);
+    module_ = Cat(folder_, "/libsubject.so");
+    debug_ = Cat(folder_, "/libsubject.debug");
+    frame_ = FrameOf(&subject_calls_hidden);
+    frame_.module = module_;
+    options_.debug_roots = {Cat(folder_, "/root")};
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  // SUBJECT, MODULE and DEBUG stand for the files.
+  void Run(std::string command) {
+    for (const auto& [word, file] : {std::pair<std::string, std::string>{"SUBJECT", RDMACHECK_SUBJECT}, {"MODULE", module_}, {"DEBUG", debug_}}) {
+      for (size_t at; (at = command.find(word)) != std::string::npos;) command.replace(at, word.size(), file);
+    }
+    ASSERT_EQ(system(Cat(kTools, command).c_str()), 0) << command;
+  }
+  std::string Name() {
+    std::vector<Frame> frames = {frame_};
+    Symbolizer(options_).Resolve(&frames);
+    return frames.back().function;
+  }
+  void MoveToBuildId() {
+    const fs::path place = Cat(folder_, "/root/.build-id/", frame_.build_id.substr(0, 2), "/", frame_.build_id.substr(2), ".debug");
+    fs::create_directories(place.parent_path());
+    fs::rename(debug_, place);
+  }
+
+  char folder_[32] = "/tmp/symbolize_test.XXXXXX";
+  std::string module_, debug_;
+  Frame frame_;
+  SymbolizerOptions options_;
+};
+
+TEST_F(StrippedModule, HasNoNameOfALocalFunction) {
+  Run("strip -o MODULE SUBJECT");
+  EXPECT_EQ(Name(), "");
+}
+
+TEST_F(StrippedModule, IsNamedByTheSymbolsOfADebugFileWithoutDwarf) {
+  Run("strip -o MODULE SUBJECT && objcopy --only-keep-debug SUBJECT DEBUG && strip --strip-debug DEBUG");
+  MoveToBuildId();
+  EXPECT_EQ(Name(), "subject_hidden(void (*)())");
+}
+
+TEST_F(StrippedModule, IsNamedByItsLinkIfTheChecksumIsRight) {
+  frame_.build_id.clear();
+  Run("objcopy --remove-section=.note.gnu.build-id SUBJECT MODULE && objcopy --only-keep-debug MODULE DEBUG && "
+      "strip MODULE && objcopy --add-gnu-debuglink=DEBUG MODULE");
+  EXPECT_EQ(Name(), "subject_hidden(void (*)())");
+  Run("printf x >>DEBUG");
+  EXPECT_EQ(Name(), "");
+}
+
+// As Fedora's packages have it: only what .dynsym lacks, packed by xz.
+TEST_F(StrippedModule, IsNamedByMiniDebugInfo) {
+  Run("objcopy --strip-debug --remove-section=.comment SUBJECT DEBUG && objcopy -S --keep-symbol=_ZL14subject_hiddenPFvvE DEBUG DEBUG.mini && "
+      "xz -k DEBUG.mini && strip -o MODULE SUBJECT && objcopy --add-section .gnu_debugdata=DEBUG.mini.xz MODULE");
+  EXPECT_EQ(Name(), "subject_hidden(void (*)())");
+  // What is exported has its name as before.
+  frame_.offset = FrameOf(&subject_plain).offset;
+  EXPECT_EQ(Name(), "subject_plain");
+}
+
+TEST_F(StrippedModule, WithBrokenMiniDebugInfoHasTheNamesThatItExports) {
+  for (const char* broken : {"printf broken", "head -c 100 DEBUG.xz", "head -c 1000 DEBUG.xz; head -c 3000 /dev/urandom"}) {
+    Run(Cat("cp SUBJECT DEBUG && xz -kf DEBUG && { ", broken, "; } >DEBUG.broken && strip -o MODULE SUBJECT && "
+            "objcopy --add-section .gnu_debugdata=DEBUG.broken MODULE"));
+    frame_.offset = FrameOf(&subject_calls_hidden).offset;
+    EXPECT_EQ(Name(), "");
+    frame_.offset = FrameOf(&subject_plain).offset;
+    EXPECT_EQ(Name(), "subject_plain");
+  }
 }
 
 // A module whose file was mapped when its code was first met.

@@ -1,8 +1,13 @@
 #include "interpose/stacks/unwind.h"
 
+#include <dlfcn.h>
 #include <execinfo.h>
+#include <signal.h>
+#include <sys/auxv.h>
+#include <ucontext.h>
 
 #include <algorithm>
+#include <random>
 #include <thread>
 #include <vector>
 
@@ -16,12 +21,31 @@ struct Taken {
   std::vector<void*> pcs;
 };
 
-// Stands for a hook: knows its caller by its own return address.
+// Room for a trace of so many frames.
+struct Room {
+  explicit Room(size_t frames) : pcs(frames), value(Trace::RoomForWords(frames)), at(value.size()) {
+    trace.pcs = pcs.data();
+    trace.value = value.data();
+    trace.at = at.data();
+    trace.limit = frames;
+  }
+  std::vector<void*> pcs;
+  std::vector<uintptr_t> value;
+  std::vector<const uintptr_t*> at;
+  Trace trace;
+  StackBounds beyond;
+};
+
+std::vector<void*> Frames(UnwindBy by, const CallPoint& point, size_t depth) {
+  Room room(depth);
+  TakeStack(by, point, &room.beyond, &room.trace);
+  return std::vector<void*>(room.trace.pcs, room.trace.pcs + room.trace.depth);
+}
+
+// Stands for a hook: its own frame says where the caller's begins.
 __attribute__((noinline)) void Hook(UnwindBy by, size_t depth, Taken* taken) {
-  void* pcs[kMaxFrames];
   taken->caller = __builtin_return_address(0);
-  const size_t n = TakeStack(by, taken->caller, pcs, depth);
-  taken->pcs.assign(pcs, pcs + n);
+  taken->pcs = Frames(by, CallPointHere(), depth);
 }
 
 __attribute__((noinline)) int Deep(int levels, UnwindBy by, size_t depth, Taken* taken) {
@@ -46,10 +70,8 @@ TEST(UnwindTest, EachLevelIsAFrame) {
 
 // Where our own unwinding begins must not change what it finds.
 __attribute__((noinline)) void HookBesideBacktrace(Taken* taken, std::vector<void*>* reference) {
-  void* pcs[kMaxFrames];
   taken->caller = __builtin_return_address(0);
-  const size_t n = TakeStack(UnwindBy::kLibunwind, taken->caller, pcs, 32);
-  taken->pcs.assign(pcs, pcs + n);
+  taken->pcs = Frames(UnwindBy::kLibunwind, CallPointHere(), 32);
   void* all[64];
   const int got = backtrace(all, 64);
   void** const from = std::find(all, all + got, taken->caller);
@@ -99,10 +121,145 @@ TEST(UnwindTest, WithoutAnUnwinderTheCallerIsKnownStill) {
 }
 
 TEST(UnwindTest, ACallerThatIsNotOnTheStackIsAllThatIsTold) {
-  void* pcs[32];
-  void* const strange = reinterpret_cast<void*>(0x1234);
-  ASSERT_EQ(TakeStack(UnwindBy::kLibunwind, strange, pcs, 32), 1u);
-  EXPECT_EQ(pcs[0], strange);
+  CallPoint strange = CallPointHere();
+  strange.caller = reinterpret_cast<void*>(0x1234);
+  EXPECT_EQ(Frames(UnwindBy::kLibunwind, strange, 32), std::vector<void*>{strange.caller});
+}
+
+#if defined(__x86_64__)
+// As long as the words that the walk noted stay as they are the stack does; and nothing else is looked at.
+__attribute__((noinline)) void HookThatNotes(Room* room) {
+  const CallPoint point = CallPointHere();
+  TakeStack(UnwindBy::kLibunwind, point, &room->beyond, &room->trace);
+  ASSERT_TRUE(room->trace.recognisable);
+  std::vector<uintptr_t> returns;
+  for (size_t i = 0; i < room->trace.words; ++i) {
+    const uintptr_t value = *room->trace.at[i];
+    EXPECT_EQ(value, room->trace.value[i]);
+    returns.push_back(value);
+  }
+  for (size_t i = 1; i < room->trace.depth; ++i) {
+    EXPECT_EQ(std::count(returns.begin(), returns.end(), reinterpret_cast<uintptr_t>(room->trace.pcs[i])),
+              std::count(room->trace.pcs + 1, room->trace.pcs + room->trace.depth, room->trace.pcs[i]));
+  }
+}
+TEST(UnwindTest, NotesTheWordsThatTheWalkWentBy) {
+  Room room(64);
+  for (int again = 0; again < 3; ++again) HookThatNotes(&room);
+}
+
+// Frames of all the kinds that compilers make, one above the other in any order, each way taken twice: what libunwind says of
+// them one by one (the C library's unwinder here) is what is found.
+#ifdef __clang__
+#define WITHOUT_FRAME_POINTER __attribute__((noinline))
+#else
+#define WITHOUT_FRAME_POINTER __attribute__((noinline, optimize("omit-frame-pointer")))
+#endif
+struct Chain {
+  std::mt19937 random{11};
+  uint64_t stacks = 0, wrong = 0;
+};
+__attribute__((noinline)) int Next(Chain* chain, int levels);
+__attribute__((noinline)) int Plain(Chain* chain, int levels) { return Next(chain, levels) + 1; }
+__attribute__((noinline)) int Large(Chain* chain, int levels) {
+  volatile char room[20000];
+  room[0] = 1;
+  return Next(chain, levels) + room[0];
+}
+__attribute__((noinline)) int Growing(Chain* chain, int levels) {
+  volatile char* room = static_cast<volatile char*>(__builtin_alloca(16u << (levels % 8)));
+  room[0] = 1;
+  return Next(chain, levels) + room[0];
+}
+__attribute__((noinline)) int Aligned(Chain* chain, int levels) {
+  alignas(128) volatile char room[200];
+  room[0] = static_cast<char>(levels);
+  return Next(chain, levels) + room[0];
+}
+WITHOUT_FRAME_POINTER int Pointerless(Chain* chain, int levels) {
+  return Next(chain, levels) + 1;
+}
+WITHOUT_FRAME_POINTER int PointerlessAligned(Chain* chain, int levels) {
+  alignas(64) volatile char room[100];
+  room[0] = static_cast<char>(levels);
+  return Next(chain, levels) + room[0];
+}
+WITHOUT_FRAME_POINTER int ManyArguments(Chain* chain, int levels, int a, int b, int c, int d, int e,
+                                                                           volatile int f) {
+  return Next(chain, levels) + a + b + c + d + e + f;
+}
+int Compare(Chain* chain) {
+  void* all[96];
+  const int got = backtrace(all, 96);
+  Taken taken;
+  Hook(UnwindBy::kLibunwind, 90, &taken);
+  ++chain->stacks;
+  // Both are called from here, from two places.
+  const size_t n = std::min<size_t>(taken.pcs.size(), 80);
+  chain->wrong += n < 3 || static_cast<size_t>(got) < n || !std::equal(taken.pcs.begin() + 1, taken.pcs.begin() + static_cast<ptrdiff_t>(n), all + 1);
+  return 0;
+}
+int Next(Chain* chain, int levels) {
+  if (levels == 0) return Compare(chain);
+  switch (chain->random() % 7) {
+    case 0: return Plain(chain, levels - 1);
+    case 1: return Large(chain, levels - 1);
+    case 2: return Growing(chain, levels - 1);
+    case 3: return Aligned(chain, levels - 1);
+    case 4: return Pointerless(chain, levels - 1);
+    case 5: return PointerlessAligned(chain, levels - 1);
+    default: return ManyArguments(chain, levels - 1, 1, 2, 3, 4, 5, 6);
+  }
+}
+TEST(UnwindTest, FramesOfAllKindsAreLeftRight) {
+  Chain chain;
+  for (int i = 0; i < 4000; ++i) Next(&chain, static_cast<int>(chain.random() % 14));
+  EXPECT_EQ(chain.stacks, 4000u);
+  EXPECT_EQ(chain.wrong, 0u);
+}
+#endif
+
+// A stack that the C library does not know: its pages are asked for.
+ucontext_t caller_context, coroutine;
+std::vector<void*> in_coroutine;
+void Coroutine() {
+  Taken taken;
+  Deep(5, UnwindBy::kLibunwind, 64, &taken);
+  in_coroutine = taken.pcs;
+}
+TEST(UnwindTest, ACoroutinesStackIsWalkedToItsEnd) {
+  std::vector<char> stack(256 * 1024);
+  ASSERT_EQ(getcontext(&coroutine), 0);
+  coroutine.uc_stack.ss_sp = stack.data();
+  coroutine.uc_stack.ss_size = stack.size();
+  coroutine.uc_link = &caller_context;
+  makecontext(&coroutine, &Coroutine, 0);
+  ASSERT_EQ(swapcontext(&caller_context, &coroutine), 0);
+  EXPECT_GE(in_coroutine.size(), 7u);
+  EXPECT_LE(in_coroutine.size(), 9u);
+}
+
+std::vector<void*> in_handler;
+void Handler(int) {
+  Taken taken;
+  Deep(2, UnwindBy::kLibunwind, 64, &taken);
+  in_handler = taken.pcs;
+}
+TEST(UnwindTest, BehindASignalTheInterruptedFramesFollow) {
+  struct sigaction action {};
+  struct sigaction before {};
+  action.sa_handler = &Handler;
+  ASSERT_EQ(sigaction(SIGUSR1, &action, &before), 0);
+  for (int again = 0; again < 2; ++again) {
+    in_handler.clear();
+    ASSERT_EQ(raise(SIGUSR1), 0);
+    Taken here;
+    Hook(UnwindBy::kLibunwind, 64, &here);
+    // The outermost are this test's callers.
+    ASSERT_GT(in_handler.size(), here.pcs.size() + 3);
+    EXPECT_TRUE(std::equal(here.pcs.begin() + 1, here.pcs.end(), in_handler.end() - static_cast<ptrdiff_t>(here.pcs.size()) + 1));
+  }
+  sigaction(SIGUSR1, &before, nullptr);
 }
 
 TEST(UnwindTest, FramePointersGiveTheSameCallers) {
@@ -112,6 +269,31 @@ TEST(UnwindTest, FramePointersGiveTheSameCallers) {
   }
   EXPECT_EQ(by_pointers.pcs, by_tables.pcs);
 }
+
+#if defined(__aarch64__)
+// As gcc and clang build for pointer authentication: the return address is signed before it is stored.
+__attribute__((noinline, target("branch-protection=standard"))) int Signed(int levels, UnwindBy by, Taken* taken, bool* is_signed) {
+  const uintptr_t stored = static_cast<const uintptr_t*>(__builtin_frame_address(0))[1];
+  *is_signed = stored != WithoutSignature(stored);
+  if (levels > 0) return Signed(levels - 1, by, taken, is_signed) + 1;
+  Hook(by, 64, taken);
+  return 0;
+}
+TEST(UnwindTest, SignedReturnAddressesAreFollowedAndGivenWithoutTheirSignature) {
+  Taken here;
+  Hook(UnwindBy::kLibunwind, 64, &here);
+  for (UnwindBy by : {UnwindBy::kLibunwind, UnwindBy::kFramePointers}) {
+    Taken taken;
+    bool is_signed = false;
+    Signed(5, by, &taken, &is_signed);
+    EXPECT_EQ(is_signed, (getauxval(AT_HWCAP) & HWCAP_PACA) != 0);
+    ASSERT_EQ(taken.pcs.size(), here.pcs.size() + 6);
+    EXPECT_TRUE(std::equal(here.pcs.begin() + 1, here.pcs.end(), taken.pcs.begin() + 7));
+    Dl_info file;
+    for (void* pc : taken.pcs) EXPECT_TRUE(dladdr(pc, &file) != 0) << pc;
+  }
+}
+#endif
 
 TEST(UnwindTest, FramePointersStayInsideTheStackOfAThread) {
   std::thread([] {

@@ -152,11 +152,13 @@
   }
   const scrollable = (label, child) => el('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': label}, child);
 
+  const heading = (rule, role) => rule === 'blocked-destroy' && role === 'other-thread' ? 'The thread stands here' : ROLES[role] || role;
+
   function body(finding) {
     const parts = [facts(finding)];
     for (const hint of finding.hints || []) parts.push(el('p', {class: 'hint'}, hint));
     if (finding.stacks) {
-      parts.push(el('div', {class: 'stacks'}, finding.stacks.map(([role, index]) => el('div', {class: 'stack'}, el('h4', {}, ROLES[role] || role), stack(index)))));
+      parts.push(el('div', {class: 'stacks'}, finding.stacks.map(([role, index]) => el('div', {class: 'stack'}, el('h4', {}, heading(finding.rule, role)), stack(index)))));
     }
     const related = [...(finding.related || []), ...(finding.more || [])];
     if (related.length) {
@@ -224,14 +226,15 @@
     const sorted = [...groups].sort((a, b) => worst(b[1]) - worst(a[1]) || b[1].length - a[1].length);
     $('rules').replaceChildren(...sorted.map(([id, findings]) => {
       const rule = data.rules[id] || {title: ''};
-      const help = rule.help && el('details', {class: 'help'}, el('summary', {}, 'What this means, and how to fix it'));
+      const help = rule.help && el('details', {class: 'help'}, el('summary', {}, 'What this means, and when it is not reported'));
+      const fix = rule.fix && el('p', {class: 'fix'}, 'How to fix: ' + rule.fix);
       if (help) {
         help.addEventListener('toggle', () => {
           if (help.open && help.children.length === 1) help.append(el('div', {}, markdown(rule.help)));
         });
       }
       return el('div', {class: 'rule'}, el('div', {class: 'rulehead'}, el('h3', {class: 's' + worst(findings)}, id), el('span', {class: 'dim'}, rule.title),
-        el('span', {class: 'n'}, plural(findings.length, 'finding'))), help, list(findings));
+        el('span', {class: 'n'}, plural(findings.length, 'finding'))), fix, help, list(findings));
     }));
     const total = data.findings.filter(finding => shown.suppressed || !finding.suppressed).length;
     $('matches').textContent = n === total ? '' : plural(n, 'finding') + ' of ' + count(total) + ' shown';

@@ -116,7 +116,7 @@ def main():
             shutil.copyfileobj(archive, file)
 
     plain = {name: value for name, value in os.environ.items() if name not in {"LD_PRELOAD", "RDMACHECK_OPTIONS"}}
-    options = f"exitcode=0:log_path={work}/report.%p"
+    options = f"exitcode=0:verify=kernel:log_path={work}/report.%p"
     code, without, output = run(folder, plain)
     code_now, with_library, output_now = run(folder, {**plain, "LD_PRELOAD": library, "RDMACHECK_OPTIONS": options})
 
@@ -141,6 +141,10 @@ def main():
     for name in FAULTS:
         if not any(test.endswith("." + name) and with_library[test][1] for test in with_library):
             print(f"note: {name} is expected to be found faulty, and is not")
+    for report in sorted(glob.glob(f"{work}/report.*")):
+        text = pathlib.Path(report).read_text()
+        if "unwatched-object" in text or "not verified" in text:
+            complain(f"the kernel's list was to be as ours:\n{text}")
     if "rdmacheck" in output_now:
         complain("words of ours in the output of the suite")
     for how in ["ok", "skipped", "failure", "error"]:

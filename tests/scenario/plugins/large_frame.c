@@ -1,0 +1,2 @@
+#define FRAME 2048
+#include "in_a_frame.h"

@@ -1,0 +1,2 @@
+#define FRAME 512
+#include "in_a_frame.h"
