@@ -108,7 +108,7 @@ def with_outputs(text, where, outputs):
 
 def same(text):
     """Without what differs from run to run: numbers of all kinds, ages, the order of what two threads print."""
-    text = re.sub(r"\b0x[0-9a-f]+|\b\d+(\.\d+)?( (us|ms|s|min))?\b", "N", text)
+    text = re.sub(r"\b0x[0-9a-fA-F]+|\b\d+(\.\d+)?( (us|ms|s|min))?\b", "N", text)
     return sorted(re.sub(r"\(N\)|, N bytes|, the oldest N ago|^ +|(?<=\S) +(?= )", "", line) for line in text.split("\n"))
 
 
@@ -142,7 +142,7 @@ def self_test():
     assert "$ a\nx\n…\nz\n$ b \\\n  c\nw\n```" in new and new.endswith("$ d\n```\n"), new
     assert with_outputs(page, "device", ["v\n"]).endswith("$ d\nv\n```\n")
     assert cut("x\ny\n", (1, 1)) == "x\ny\n" and ends("x\n") is None
-    assert same("pid 12, 3 ms\n") == same("pid 7, 1.5 s\n") and same("2 qp\n") != same("2 cq\n")
+    assert same("pid 12, 3 ms\n") == same("pid 7, 1.5 s\n") and same("at 0x4FA03F3: f\n") == same("at 0x4F9f3F3: f\n") and same("2 qp\n") != same("2 cq\n")
     return 0
 
 
