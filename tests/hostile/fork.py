@@ -9,9 +9,9 @@ def main():
     suite = hostile.Hostile(__doc__)
     for options, forks, seed in FORKS:
         command = [suite.program("fork_moments"), forks, seed]
-        bare = suite.run(command, library=False, patience=300)
+        bare = suite.run(command, library=False, patience=800)
         suite.check("bare is well", bare.out == "0 hung, 0 died, 0 returned something else\n", bare)
-        seen = suite.run(command, options=options, patience=300)
+        seen = suite.run(command, options=options, patience=800)
         suite.check(f"{forks} forks with {options!r}", (seen.status, seen.out) == (0, bare.out), seen)
         # What the busy threads try on purpose, what lives at their checkpoints, and what a child leaves.
         wrong = [finding["message"] for document in seen.documents for finding in document["findings"]
