@@ -16,23 +16,32 @@
 // RUN: on=fake args="asks" options="snapshot_signal=10" timeout=10 exit=0
 // EXPECT: TOLD {{.*}}snapshot
 // SAME-OUTPUT
-#include <pthread.h>
 #include <signal.h>
 
-#include "scenario.h"
+#include "event_scenario.h"
 
 static const char* how;
 
 static void at_exit(void) { printf("handlers ran\n"); }
 
+static void await_end_of_main(void) {
+  char path[64], text[256] = "", state = 0;
+  snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)getpid());
+  for (const struct timespec moment = {0, 1000 * 1000}; state != 'Z'; nanosleep(&moment, NULL)) {
+    const int fd = open(path, O_RDONLY);
+    MUST(fd >= 0 && read(fd, text, sizeof(text) - 1) > 0 && close(fd) == 0);
+    MUST(sscanf(strrchr(text, ')'), ") %c", &state) == 1);
+  }
+}
+
 static void* work(void* unused) {
-  usleep(100 * 1000);  // main has left
+  await_end_of_main();
   struct ibv_context* context = open_device();
   struct ibv_pd* pd = ibv_alloc_pd(context);
   MUST(pd != NULL);
   if (strcmp(how, "asks") == 0 && getenv("RDMACHECK_OPTIONS") != NULL) {
     MUST(kill(getpid(), SIGUSR1) == 0);
-    usleep(500 * 1000);
+    await_in_report("snapshot");
   }
   if (strcmp(how, "leak") != 0) MUST(ibv_dealloc_pd(pd) == 0);
   MUST(ibv_close_device(context) == 0);
@@ -43,7 +52,6 @@ int main(int argc, char** argv) {
   MUST(argc == 2);
   how = argv[1];
   atexit(at_exit);
-  pthread_t thread;
-  MUST(pthread_create(&thread, NULL, work, NULL) == 0);
+  start(work, NULL);
   pthread_exit(NULL);
 }
