@@ -77,6 +77,28 @@ class MapsReader {
   size_t at_ = 0, end_ = 0;
 };
 
+// Calls f(descriptor of the folder, name) until it returns false.
+template <class F>
+void ForEachName(const char* folder, F f) {
+  const int fd = Open(folder, O_RDONLY | O_DIRECTORY);
+  if (fd < 0) return;
+  alignas(8) char buffer[512];
+  bool more = true;
+  while (more) {
+    const long n = syscall(SYS_getdents64, fd, buffer, sizeof(buffer));
+    if (n <= 0) break;
+    for (long at = 0; more && at < n;) {
+      // struct linux_dirent64: inode, offset (8 bytes each), length (2), type (1), name.
+      const char* entry = buffer + at;
+      unsigned short length;
+      __builtin_memcpy(&length, entry + 16, sizeof(length));
+      more = f(fd, entry + 19);
+      at += length;
+    }
+  }
+  Close(fd);
+}
+
 }  // namespace
 
 bool FindMapping(uintptr_t address, uintptr_t* low, uintptr_t* high) {
@@ -92,24 +114,25 @@ bool FindMapping(uintptr_t address, uintptr_t* low, uintptr_t* high) {
 
 int CountTasks() {
   const KeepErrno keep;
-  const int fd = Open("/proc/self/task", O_RDONLY | O_DIRECTORY);
-  if (fd < 0) return 0;
-  alignas(8) char buffer[512];
   int count = 0;
-  for (;;) {
-    const long n = syscall(SYS_getdents64, fd, buffer, sizeof(buffer));
-    if (n <= 0) break;
-    for (long at = 0; at < n;) {
-      // struct linux_dirent64: inode, offset (8 bytes each), length (2), type (1), name.
-      const char* entry = buffer + at;
-      unsigned short length;
-      __builtin_memcpy(&length, entry + 16, sizeof(length));
-      count += entry[19] != '.';
-      at += length;
-    }
-  }
-  Close(fd);
+  ForEachName("/proc/self/task", [&count](int, const char* name) {
+    count += name[0] != '.';
+    return true;
+  });
   return count;
+}
+
+bool HasOpenFile(const char* beginning) {
+  const KeepErrno keep;
+  bool found = false;
+  ForEachName("/proc/self/fd", [&](int folder, const char* name) {
+    char target[64];
+    const size_t length = strlen(beginning);
+    const long n = syscall(SYS_readlinkat, folder, name, target, sizeof(target));
+    found = n > 0 && static_cast<size_t>(n) >= length && memcmp(target, beginning, length) == 0;
+    return !found;
+  });
+  return found;
 }
 
 size_t ReadTaskFile(int32_t tid, const char* file, char* text, size_t size) {

@@ -13,6 +13,9 @@ bool FindMapping(uintptr_t address, uintptr_t* low, uintptr_t* high);
 // How many threads the process has; 0 if it cannot be told.
 int CountTasks();
 
+// Is a file open whose name begins so? /proc says the name that it was opened by.
+bool HasOpenFile(const char* beginning);
+
 // The beginning of one of a thread's files ("comm": its name and a newline). Bytes read; 0: the thread has exited, or cannot
 // be asked.
 size_t ReadTaskFile(int32_t tid, const char* file, char* text, size_t size);

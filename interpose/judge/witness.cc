@@ -359,6 +359,22 @@ void NoteClosed(Checker& checker, const Record& context) {
   ++state.closed[std::move(device)];
 }
 
+void NoteInherited(Checker& checker) {
+  std::vector<KernelDevice> kernel;
+  if (Frugal() || ReadKernelList(&kernel) != 0) return;
+  uint64_t count = 0;
+  {
+    JudgeState& state = checker.judges();
+    QuietLock lock(&state.witness_mutex);
+    for (const Difference& difference : Differences(kernel, {}, &IsOurs)) {
+      if (difference.unwatched == 0) continue;
+      state.unwatched[{difference.device, static_cast<uint8_t>(difference.kind)}] = difference.unwatched;
+      count += difference.unwatched;
+    }
+  }
+  if (count > 0) checker.Unwatched(Is<Sentence::kInheritedObjects>(count));
+}
+
 bool KernelListsOurs() {
   std::vector<KernelDevice> kernel;
   if (Frugal() || ReadKernelList(&kernel) != 0) return false;

@@ -51,6 +51,9 @@ void JudgeKernelList(Checker& checker, Call* call, const std::vector<KernelDevic
 // A context was closed. The kernel may go on listing it: a forked child, a duplicate of its descriptor or a mapping keeps it.
 void NoteClosed(Checker& checker, const Record& context);
 
+// At load, if verify=kernel: what the program that ran exec in this process left to it, if a descriptor of a device is open.
+void NoteInherited(Checker& checker);
+
 // For a process that called no verb: does the kernel list an object of it all the same?
 bool KernelListsOurs();
 

@@ -13,6 +13,7 @@
 
 #include "interpose/base/journal.h"
 #include "interpose/base/own_stack.h"
+#include "interpose/base/proc_files.h"
 #include "interpose/checker/checker.h"
 #include "interpose/checker/fork.h"
 #include "interpose/checker/guard.h"
@@ -103,6 +104,9 @@ void ReadOptionsAtLoad() {
     if (write(STDERR_FILENO, table.data(), table.size()) < 0) return;
   }
   verify_at_exit = parsed.options.verify == Verify::kKernel;
+  if (verify_at_exit && HasOpenFile("/dev/infiniband/uverbs")) {
+    if (Checker* checker = TheChecker()) Guarded(*checker, [&] { NoteInherited(*checker); });
+  }
   // A snapshot can be asked for before the first verb.
   if (parsed.options.snapshot_signal <= 0) return;
   WatchMainThread();

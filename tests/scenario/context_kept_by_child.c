@@ -10,20 +10,9 @@
 // RUN: on=device args="child past" options="verify=kernel" exit=0
 // EXPECT: WARNING unwatched-object: the kernel lists 1 pd of this process on rxe0 whose creation was not seen: pdn={{\d+}}
 // EXPECT: SUMMARY: rdmacheck: 1 warning
-#include <dlfcn.h>
 #include <sys/wait.h>
 
-#include "scenario.h"
-
-static struct ibv_pd* alloc_past(struct ibv_context* context) {
-  char path[4096];
-  snprintf(path, sizeof(path), "%s/past_verbs.so", getenv("SCENARIO_PROGRAMS"));
-  void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
-  MUST(library != NULL);
-  struct ibv_pd* (*alloc)(struct ibv_context*) = (struct ibv_pd * (*)(struct ibv_context*)) dlsym(library, "alloc_a_pd");
-  MUST(alloc != NULL);
-  return alloc(context);
-}
+#include "past_verbs.h"
 
 int main(int argc, char** argv) {
   MUST(argc >= 2);

@@ -6,23 +6,11 @@
 //
 // RUN: on=fake options="hang_timeout=1" exit=0
 // EXPECT-NOTHING
-#include <dlfcn.h>
-
-#include "scenario.h"
-
-static struct ibv_pd* alloc_unseen(struct ibv_context* context) {
-  char path[4096];
-  snprintf(path, sizeof(path), "%s/past_verbs.so", getenv("SCENARIO_PROGRAMS"));
-  void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
-  MUST(library != NULL);
-  struct ibv_pd* (*alloc_a_pd)(struct ibv_context*) = (struct ibv_pd * (*)(struct ibv_context*)) dlsym(library, "alloc_a_pd");
-  MUST(alloc_a_pd != NULL);
-  return alloc_a_pd(context);
-}
+#include "past_verbs.h"
 
 int main(void) {
   struct ibv_context* context = open_device();
-  MUST(ibv_dealloc_pd(alloc_unseen(context)) == 0);  // @dealloc
+  MUST(ibv_dealloc_pd(alloc_past(context)) == 0);  // @dealloc
   MUST(ibv_close_device(context) == 0);
   return 0;
 }

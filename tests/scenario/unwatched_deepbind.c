@@ -8,23 +8,14 @@
 // Passing variant: what it makes it also destroys.
 // RUN: on=device args="release" options="verify=kernel:strict=1" exit=0
 // EXPECT-NOTHING
-#include <dlfcn.h>
-
-#include "scenario.h"
+#include "past_verbs.h"
 
 int main(int argc, char** argv) {
   MUST(argc == 2);
-  char path[512];
-  snprintf(path, sizeof(path), "%s/past_verbs.so", getenv("SCENARIO_PROGRAMS"));
-  void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
-  MUST(library != NULL);
-  struct ibv_pd* (*alloc)(struct ibv_context*) = (struct ibv_pd * (*)(struct ibv_context*)) dlsym(library, "alloc_a_pd");
-  int (*dealloc)(struct ibv_pd*) = (int (*)(struct ibv_pd*))dlsym(library, "dealloc_a_pd");
-  MUST(alloc != NULL && dealloc != NULL);
   struct ibv_context* context = open_device();
-  struct ibv_pd* pd = alloc(context);
+  struct ibv_pd* pd = alloc_past(context);
   MUST(pd != NULL);
-  if (strcmp(argv[1], "release") == 0) MUST(dealloc(pd) == 0);
+  if (strcmp(argv[1], "release") == 0) MUST(dealloc_past(pd) == 0);
   MUST(ibv_close_device(context) == 0);  // @close
   return 0;
 }
