@@ -10,6 +10,7 @@
 
 #include "report/cat.h"
 #include "report/cli/likeness.h"
+#include "report/cli/names.h"
 #include "report/cli/output.h"
 #include "report/cli/status.h"
 #include "report/cli/terminal.h"
@@ -19,7 +20,6 @@
 #include "report/nearest_name.h"
 #include "report/reader/report_reader.h"
 #include "report/suppressions.h"
-#include "report/symbolize.h"
 #include "report/text_writer.h"
 
 namespace rdmacheck {
@@ -36,23 +36,6 @@ bool Read(const std::vector<std::string>& files, ReportSet* set) {
 std::string TitleOf(const std::vector<std::string>& files) {
   if (files.size() == 1) return files.front();
   return Cat(files.front(), " and ", files.size() - 1, " more");
-}
-
-void FindNames(const ShowOptions& options, ReportSet* set) {
-  SymbolizerOptions how;
-  how.debuginfod = options.debuginfod;
-  how.debug_roots.insert(how.debug_roots.end(), options.debug_roots.begin(), options.debug_roots.end());
-  Symbolizer symbolizer(how);
-  ProgressBar bar("symbols");
-  for (StackId id = 1; id < set->stacks.size(); ++id) {
-    std::vector<Frame> frames = set->stacks.Get(id);
-    const bool lacks = std::any_of(frames.begin(), frames.end(),
-                                   [](const Frame& frame) { return frame.function.empty() && !frame.module.empty(); });
-    if (!lacks) continue;
-    symbolizer.Resolve(&frames);
-    set->stacks.Replace(id, std::move(frames));
-    bar.Show(static_cast<double>(id) / set->stacks.size());
-  }
 }
 
 std::string Stack(const std::vector<Frame>& frames) {
@@ -144,7 +127,12 @@ int RenderFiles(const Form& form, const std::vector<std::string>& files, const s
                 const ShowOptions& options) {
   ReportSet set;
   if (!Read(files, &set)) return kBadUsage;
-  if (options.symbols) FindNames(options, &set);
+  if (options.symbols) {
+    SymbolizerOptions how;
+    how.debuginfod = options.debuginfod;
+    how.debug_roots.insert(how.debug_roots.end(), options.debug_roots.begin(), options.debug_roots.end());
+    FindNames(how, &set);
+  }
   FormOptions form_options;
   form_options.title = TitleOf(files);
   form_options.color = (out.empty() || out == "-") && WantsColour(STDOUT_FILENO);
@@ -228,18 +216,7 @@ int Gate(const std::string& baseline, const std::string& write_baseline, const s
     Suppressions rows = Suppressions::Parse(text, file, &complaints);
     for (const std::string& complaint : complaints) Say(complaint);
     if (!complaints.empty()) return kBadUsage;
-    for (SetFinding& one : now.findings) {
-      if (!one.finding.suppressed_by.empty()) continue;
-      const Suppression* row = rows.Match(InfoOf(one.finding.rule).id, now.stacks.Get(MatchedStackOf(one.finding)));
-      if (row == nullptr) continue;
-      one.finding.suppressed_by = row->Line();
-      for (const IndexSet::Range& range : one.processes.ranges()) {
-        for (size_t p = range.first; p <= range.last; ++p) {
-          uint64_t& errors = now.processes[p].summary.errors;
-          if (one.finding.severity == Severity::kError && errors > 0) --errors;
-        }
-      }
-    }
+    SuppressIn(&now, &rows);
   }
   if (!write_baseline.empty() && !WriteOutput(write_baseline, FormByName("json")->render(now, {}))) return kBadUsage;
   const Comparison comparison = Compare(baseline.empty() ? nullptr : &before, now);

@@ -1,6 +1,7 @@
 #include "report/cli/likeness.h"
 
 #include <algorithm>
+#include <numeric>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
@@ -131,6 +132,32 @@ ReportSet Subset(const ReportSet& set, const std::vector<size_t>& findings) {
   out.processes = set.processes;
   for (const size_t i : findings) out.findings.push_back(set.findings[i]);
   return out;
+}
+
+std::vector<size_t> FirstFindings(const ReportSet& set, size_t most) {
+  std::vector<size_t> first(std::min(set.findings.size(), most));
+  std::iota(first.begin(), first.end(), size_t{0});
+  return first;
+}
+
+void SuppressIn(ReportSet* set, Suppressions* suppressions) {
+  for (SetFinding& one : set->findings) {
+    if (!one.finding.suppressed_by.empty()) continue;
+    const Suppression* row =
+        suppressions->Match(InfoOf(one.finding.rule).id, set->stacks.Get(MatchedStackOf(one.finding)));
+    if (row == nullptr) continue;
+    one.finding.suppressed_by = row->Line();
+    for (const IndexSet::Range& range : one.processes.ranges()) {
+      for (size_t p = range.first; p <= range.last; ++p) {
+        Summary& summary = set->processes[p].summary;
+        uint64_t& count = one.finding.severity == Severity::kError     ? summary.errors
+                          : one.finding.severity == Severity::kWarning ? summary.warnings
+                                                                       : summary.notes;
+        if (count > 0) --count;
+        ++summary.suppressed;
+      }
+    }
+  }
 }
 
 }  // namespace rdmacheck

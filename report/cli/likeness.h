@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "report/reader/report_set.h"
+#include "report/suppressions.h"
 
 namespace rdmacheck {
 
@@ -31,5 +32,9 @@ std::string InWords(const Comparison& comparison, bool has_baseline);
 
 // A set that holds only these findings.
 ReportSet Subset(const ReportSet& set, const std::vector<size_t>& findings);
+std::vector<size_t> FirstFindings(const ReportSet& set, size_t most);
+
+// Marks the findings that one of these lines fits; the counts of their processes are without them. Counts the matches.
+void SuppressIn(ReportSet* set, Suppressions* suppressions);
 
 }  // namespace rdmacheck

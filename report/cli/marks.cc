@@ -1,9 +1,14 @@
 #include "report/cli/marks.h"
 
+#include <signal.h>
+
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <map>
+#include <set>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include "interpose/options/run_mark.h"
@@ -68,11 +73,59 @@ std::vector<Image> ReadMarks(const std::string& folder) {
   return images;
 }
 
-bool StillRuns(const Image& image, const std::string& folder) {
+namespace {
+
+// The processes of the run that are alive. Others' environments cannot be read, and those of zombies are empty.
+std::set<pid_t> RunningProcesses(const std::string& folder) {
+  const std::string wanted = std::string(1, '\0') + kRunVariable + "=" + folder + '\0';
+  std::set<pid_t> running;
+  for (const std::string& name : FilesIn("/proc")) {
+    std::string text, error;
+    const pid_t pid = NumberIn(name, 0);
+    if (pid <= 0 || !ReadWholeFile(Cat("/proc/", name, "/environ"), &text, &error)) continue;
+    if ((std::string(1, '\0') + text).find(wanted) != std::string::npos) running.insert(pid);
+  }
+  return running;
+}
+
+// Has it been killed by SIGKILL, which its thread has only to notice? See SigPnd and ShdPnd in proc(5).
+bool IsBeingKilled(pid_t pid) {
   std::string text, error;
-  if (!ReadWholeFile(Cat("/proc/", image.pid, "/environ"), &text, &error)) return false;
-  const std::string wanted = Cat(kRunVariable, "=", folder) + '\0';
-  return (std::string(1, '\0') + text + '\0').find('\0' + wanted) != std::string::npos;
+  if (!ReadWholeFile(Cat("/proc/", pid, "/status"), &text, &error)) return false;
+  for (const std::string_view name : {"\nSigPnd:\t", "\nShdPnd:\t"}) {
+    const size_t at = text.find(name);
+    if (at == std::string::npos) continue;
+    const char* digits = text.c_str() + at + name.size();
+    uint64_t pending = 0;
+    std::from_chars(digits, text.c_str() + text.size(), pending, 16);
+    if ((pending >> (SIGKILL - 1) & 1) != 0) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<Image> SettledMarks(const std::string& folder, size_t* running) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds kPatience(200), kPatienceWithKilled(5000);
+  const Clock::time_point began = Clock::now();
+  for (;;) {
+    std::set<pid_t> alive = RunningProcesses(folder);
+    const auto waited = Clock::now() - began;
+    const bool awaited = waited < kPatienceWithKilled && std::any_of(alive.begin(), alive.end(), &IsBeingKilled);
+    if (alive.empty() || (waited > kPatience && !awaited)) {
+      // Read after the look at the processes: of one that has ended all its marks are there.
+      std::vector<Image> images = ReadMarks(folder);
+      for (Image& image : images) {
+        if (image.replaced) continue;
+        if (image.ended) alive.erase(image.pid);
+        image.running = alive.count(image.pid) != 0;
+      }
+      *running = alive.size();
+      return images;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
 }
 
 }  // namespace rdmacheck

@@ -17,6 +17,7 @@ struct Image {
   bool forked = false;    // came from a process that had called verbs, and loaded nothing itself
   bool ended = false;     // by exit()
   bool replaced = false;  // another image followed in the same process
+  bool running = false;   // when the marks were read; see SettledMarks()
   int status = -1;
   std::string journal;    // where it keeps its journal; empty: it has none
 };
@@ -24,7 +25,9 @@ struct Image {
 // In the order of their starts. Lines that make no sense are passed over: other programs can write there.
 std::vector<Image> ReadMarks(const std::string& folder);
 
-// Is the process alive, and still of this run?
-bool StillRuns(const Image& image, const std::string& folder);
+// The same, once the processes that are about to end have ended: waits a fifth of a second for those that run, and some
+// seconds for those that are being killed, which timeout(1) and shells do not wait for. `running`: how many processes
+// with this folder in their environment are left, also those that have made no mark.
+std::vector<Image> SettledMarks(const std::string& folder, size_t* running);
 
 }  // namespace rdmacheck

@@ -1,6 +1,8 @@
 #include "report/cli/run.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
 
 #include <utility>
 
@@ -52,6 +54,30 @@ void SayOutcome(const Outcome& outcome) {
     }
   }
   if (named > kMostNamed) Say(Cat("and ", named - kMostNamed, " more processes that did not end by exit"));
+}
+
+// The text that processes would have written themselves, had they ended by exit(), where the others wrote theirs.
+void ShowWhatWasLeft(const ReportSet& left) {
+  constexpr size_t kMostShown = 100;
+  if (left.findings.empty()) return;
+  const ReportSet shown = Subset(left, FirstFindings(left, kMostShown));
+  const size_t more = left.findings.size() - shown.findings.size();
+  FormOptions form_options;
+  form_options.color = WantsColour(STDERR_FILENO);
+  std::string text = FormByName("show")->render(shown, form_options);
+  if (more > 0) Append(&text, "and ", Counted(more, "more finding", "more findings"), ", which --json writes\n");
+  fputs(text.c_str(), stderr);
+}
+
+// Such a process may make its first call later, so that its reports need their folder.
+void SayWhatRuns(const Outcome& outcome, Folder* folder) {
+  if (outcome.running == 0) return;
+  folder->Keep();
+  size_t silent = outcome.running;
+  for (const Image& image : outcome.images) silent -= image.running && image.called_verbs;
+  std::string text = Cat("reports of processes that still run will go to ", folder->path());
+  if (silent > 0) Append(&text, "; ", silent, silent == 1 ? " of them has" : " of them have", " called no verb so far");
+  Say(text);
 }
 
 void SayComparison(const RunOptions& run, const ReportSet& set, const Comparison& comparison) {
@@ -106,15 +132,13 @@ int Run(const RunOptions& run) {
     return child.ExitStatus();
   }
   Outcome outcome;
-  Collect(folder, child, &outcome);
+  Collect(folder, child, &library.suppressions, &outcome);
+  ShowWhatWasLeft(outcome.left);
   SayOutcome(outcome);
   const Comparison comparison = Compare(run.baseline.empty() ? nullptr : &baseline, outcome.set);
   if (outcome.with_verbs > 0) SayComparison(run, outcome.set, comparison);
   const bool written = WriteOutputs(run, outcome.set);
-  if (outcome.running > 0) {
-    folder.Keep();
-    Say(Cat("reports of processes that still run will go to ", folder.path()));
-  }
+  SayWhatRuns(outcome, &folder);
   if (child.ExitStatus() != 0) return child.ExitStatus();
   if (!outcome.readable || !written) return kBadUsage;
   if (run.require_verbs && outcome.with_verbs == 0) {

@@ -1,6 +1,5 @@
 // Asks a running program for what is alive now, and waits for the file. The signal is only sent to a process that has
 // the library in it and catches that signal: anybody else would be killed by it.
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
@@ -103,10 +102,8 @@ using Files = std::map<std::string, ino_t>;
 // A snapshot is a new file that is renamed to its name, so a new inode says that one was written.
 Files FilesOf(const Pattern& pattern) {
   Files files;
-  DIR* folder = opendir(pattern.folder.c_str());
-  if (folder == nullptr) return files;
-  while (const dirent* entry = readdir(folder)) {
-    const std::string_view name = entry->d_name;
+  for (const std::string& file : FilesIn(pattern.folder)) {
+    const std::string_view name = file;
     if (name.size() <= pattern.before.size() + pattern.after.size()) continue;
     if (name.substr(0, pattern.before.size()) != pattern.before) continue;
     if (name.substr(name.size() - pattern.after.size()) != pattern.after) continue;
@@ -114,9 +111,8 @@ Files FilesOf(const Pattern& pattern) {
         name.substr(pattern.before.size(), name.size() - pattern.before.size() - pattern.after.size());
     if (number.find_first_not_of("0123456789") != std::string_view::npos) continue;
     struct stat info {};
-    if (stat(Cat(pattern.folder, "/", name).c_str(), &info) == 0) files[std::string(name)] = info.st_ino;
+    if (stat(Cat(pattern.folder, "/", name).c_str(), &info) == 0) files[file] = info.st_ino;
   }
-  closedir(folder);
   return files;
 }
 

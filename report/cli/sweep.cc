@@ -378,7 +378,7 @@ class Runner {
       return false;
     }
     Outcome outcome;
-    Collect(folder, bounded->end, &outcome);
+    Collect(folder, bounded->end, &library.suppressions, &outcome);
     *set = std::move(outcome.set);
     std::string error;
     if (calls != nullptr) ReadWholeFile(folder.path() + "/calls", calls, &error);  // none: no verb was called

@@ -1,10 +1,8 @@
 #include "report/cli/watched.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,13 +13,14 @@
 #include "interpose/options/options.h"
 #include "interpose/options/run_mark.h"
 #include "report/cat.h"
+#include "report/cli/likeness.h"
+#include "report/cli/names.h"
 #include "report/cli/output.h"
 #include "report/cli/terminal.h"
 #include "report/errno_name.h"
 #include "report/modules.h"
 #include "report/reader/report_reader.h"
 #include "report/sentences.h"
-#include "report/suppressions.h"
 
 namespace rdmacheck {
 namespace {
@@ -62,16 +61,7 @@ Folder::~Folder() {
   rmdir(path_.c_str());
 }
 
-std::vector<std::string> Folder::Files() const {
-  std::vector<std::string> names;
-  DIR* folder = opendir(path_.c_str());
-  if (folder == nullptr) return names;
-  while (const dirent* entry = readdir(folder)) {
-    if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) names.emplace_back(entry->d_name);
-  }
-  closedir(folder);
-  return names;
-}
+std::vector<std::string> Folder::Files() const { return FilesIn(path_); }
 
 // The user's own come first; of equal ones the last holds.
 bool MakeOptions(const RunOptions& run, const Folder& folder, LibraryOptions* out) {
@@ -121,6 +111,10 @@ bool MakeOptions(const RunOptions& run, const Folder& folder, LibraryOptions* ou
   }
   parsed = ParseOptions(out->text.c_str());
   out->exitcode = parsed.options.exitcode;
+  const std::string& file = parsed.options.suppressions;
+  std::string text, error;
+  std::vector<std::string> complaints;  // the processes say them
+  if (!file.empty() && ReadWholeFile(file, &text, &error)) out->suppressions = Suppressions::Parse(text, file, &complaints);
   return true;
 }
 
@@ -186,24 +180,28 @@ bool MakeVariables(const RunOptions& run, const Folder& folder, const Program& p
 
 namespace {
 
-std::string HowItEnded(const Image& image, const ChildEnd& child, const Folder& folder, bool last_of_child) {
+std::string HowItEnded(const Image& image, const ChildEnd& child, bool last_of_child) {
   if (image.ended) return {};
   if (image.replaced) return "exec";
   if (image.pid == child.pid && last_of_child) {
     return WIFSIGNALED(child.status) ? child.InWords() : std::string("_exit");
   }
-  return StillRuns(image, folder.path()) ? "still running" : "a signal or _exit";
+  return image.running ? "still running" : "a signal or _exit";
 }
 
-// A process that left a report before it ended otherwise has the report's findings and what its journal says of the end.
-ReportSet Joined(ReportSet&& report, ReportSet&& journal) {
+// Of what a journal has the findings that the process had not reported before it ended.
+void DropReported(const ReportSet& report, ReportSet* journal) {
   const auto known = [&report](const SetFinding& one) {
     return std::any_of(report.findings.begin(), report.findings.end(), [&one](const SetFinding& before) {
       return before.finding.rule == one.finding.rule && before.finding.object.serial == one.finding.object.serial;
     });
   };
-  std::vector<SetFinding>& later = journal.findings;
+  std::vector<SetFinding>& later = journal->findings;
   later.erase(std::remove_if(later.begin(), later.end(), known), later.end());
+}
+
+// A process that left a report before it ended otherwise has the report's findings and what its journal says of the end.
+ReportSet Joined(ReportSet&& report, ReportSet&& journal) {
   if (report.processes.size() != 1 || journal.processes.size() != 1) return std::move(report);
   report.alive.clear();
   SetBuilder both;
@@ -231,7 +229,7 @@ ReportSet Joined(ReportSet&& report, ReportSet&& journal) {
 
 // What a process left that did not end by exit(), as its journal has it. False: there is none that can be read.
 // `killed`: when, if that is known.
-bool ReadJournalOf(const Image& image, const std::string& end, double killed, ReportSet* set) {
+bool ReadJournalOf(const Image& image, const std::string& end, double killed, Suppressions* suppressions, ReportSet* set) {
   if (end.empty() || end == "still running" || image.journal.empty() || access(image.journal.c_str(), F_OK) != 0) return false;
   std::string error;
   SetBuilder builder;
@@ -243,15 +241,17 @@ bool ReadJournalOf(const Image& image, const std::string& end, double killed, Re
   *set = builder.Take();
   if (set->processes.size() != 1 || set->processes[0].process.pid != image.pid) return false;  // another's by now
   for (SetFinding& one : set->findings) one.finding.hints.push_back(Words(Is<Sentence::kEndedBy>(end)));
+  FindNames({}, set);
+  SuppressIn(set, suppressions);
   return true;
 }
 
 }  // namespace
 
-void Collect(const Folder& folder, const ChildEnd& child, Outcome* out) {
-  out->images = ReadMarks(folder.path());
+void Collect(const Folder& folder, const ChildEnd& child, Suppressions* suppressions, Outcome* out) {
+  out->images = SettledMarks(folder.path(), &out->running);
   const std::vector<std::string> files = folder.Files();
-  SetBuilder builder;
+  SetBuilder builder, left;
   size_t last_of_child = out->images.size();
   for (size_t i = 0; i < out->images.size(); ++i) {
     if (out->images[i].pid == child.pid) last_of_child = i;
@@ -267,12 +267,11 @@ void Collect(const Folder& folder, const ChildEnd& child, Outcome* out) {
     if (std::find(pids.begin(), pids.end(), image.pid) == pids.end()) pids.push_back(image.pid);
     image.called_verbs |= has_report || !image.journal.empty();
     if (!image.called_verbs) continue;
-    const std::string end = HowItEnded(image, child, folder, i == last_of_child);
-    out->running += end == "still running";
+    const std::string end = HowItEnded(image, child, i == last_of_child);
     ReportSet journal;
     // The command's own process has ended just now.
     const bool killed_now = i == last_of_child && image.pid == child.pid && WIFSIGNALED(child.status);
-    const bool has_journal = ReadJournalOf(image, end, killed_now ? SecondsNow() : 0, &journal);
+    const bool has_journal = ReadJournalOf(image, end, killed_now ? SecondsNow() : 0, suppressions, &journal);
     if (has_report || has_journal) {
       std::string error;
       SetBuilder one;
@@ -281,7 +280,12 @@ void Collect(const Folder& folder, const ChildEnd& child, Outcome* out) {
         out->readable = false;
         continue;
       }
-      ReportSet read = !has_report ? std::move(journal) : has_journal ? Joined(one.Take(), std::move(journal)) : one.Take();
+      ReportSet read = one.Take();
+      if (has_journal) {
+        if (has_report) DropReported(read, &journal);
+        left.AddSet(Subset(journal, FirstFindings(journal, SIZE_MAX)));
+        read = has_report ? Joined(std::move(read), std::move(journal)) : std::move(journal);
+      }
       for (SetProcess& process : read.processes) {
         process.file = name;
         process.ended_by = end;
@@ -296,6 +300,7 @@ void Collect(const Folder& folder, const ChildEnd& child, Outcome* out) {
     }
   }
   out->set = builder.Take();
+  out->left = left.Take();
   for (SetProcess& process : silent) out->set.processes.push_back(std::move(process));
   for (SetProcess& process : out->set.processes) {
     if (process.process.pid == child.pid && process.ended_by == "_exit") {

@@ -11,6 +11,7 @@
 #include "report/cli/run.h"
 #include "report/cli/status.h"
 #include "report/reader/report_set.h"
+#include "report/suppressions.h"
 
 namespace rdmacheck {
 
@@ -38,6 +39,7 @@ class Folder {
 struct LibraryOptions {
   std::string text;
   int exitcode = kFindings;
+  Suppressions suppressions;  // those that hold for the processes
 };
 
 // False: it was said why.
@@ -47,13 +49,14 @@ bool MakeVariables(const RunOptions& run, const Folder& folder, const Program& p
 
 struct Outcome {
   ReportSet set;
+  ReportSet left;  // of `set` what no process could say itself: the findings of those that did not end by exit()
   std::vector<Image> images;
   bool readable = true;
   size_t processes = 0, with_verbs = 0, running = 0;
   uint64_t calls = 0, contexts = 0;
 };
 
-// Reads what the processes left; says what is wrong with it.
-void Collect(const Folder& folder, const ChildEnd& child, Outcome* out);
+// Reads what the processes left; says what is wrong with it. `suppressions` count their matches.
+void Collect(const Folder& folder, const ChildEnd& child, Suppressions* suppressions, Outcome* out);
 
 }  // namespace rdmacheck

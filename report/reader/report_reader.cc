@@ -1,7 +1,9 @@
 #include "report/reader/report_reader.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -697,6 +699,17 @@ void SetBuilder::AddSet(ReportSet&& other) {
   }
   AddFindings(std::move(other.findings), shift);
   AddAlive(std::move(other.alive), shift);
+}
+
+std::vector<std::string> FilesIn(const std::string& folder) {
+  std::vector<std::string> names;
+  DIR* stream = opendir(folder.c_str());
+  if (stream == nullptr) return names;
+  while (const dirent* entry = readdir(stream)) {
+    if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) names.emplace_back(entry->d_name);
+  }
+  closedir(stream);
+  return names;
 }
 
 bool ReadWholeFile(const std::string& path, std::string* text, std::string* error) {

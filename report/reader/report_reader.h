@@ -46,6 +46,9 @@ bool ReadReports(const std::vector<std::string>& paths, ReportSet* set, std::str
 // The whole file, or a sentence; of a journal only what it uses. Larger than a gigabyte is refused.
 bool ReadWholeFile(const std::string& path, std::string* text, std::string* error);
 
+// The names in a folder, without . and .. ; none if it cannot be read.
+std::vector<std::string> FilesIn(const std::string& folder);
+
 // Calls f with each stack number of a finding, by pointer.
 template <class F>
 void ForEachStack(Finding* finding, F f) {

@@ -147,6 +147,41 @@ class Run(Case):
         blocked = next(f for f in json.loads((self.folder / "slow.json").read_text())["findings"] if f["rule"] == "blocked-destroy")
         self.assertRegex(blocked["message"], r"ibv_dealloc_pd of pd #\d+ .*had not returned when the process ended: no unacknowledged event")
 
+    def test_a_killed_process_nobody_waited_for_has_ended(self):
+        for name in ("ready", "never"):
+            os.mkfifo(self.folder / name)
+        for _ in range(20):
+            _, err = self.run_("/bin/sh", "-c", f"{SUBJECT} open pd read >ready <>never & read line <ready; kill -9 $!; exit 0")
+            self.assertRegex(err, r"process \d+ \(subject\) ended by a signal or _exit with 1 context, 1 pd open\n")
+            self.assertNotIn("still run", err)
+
+    def test_the_text_of_what_a_killed_process_left(self):
+        _, err = self.run_(SUBJECT, "open", "pd", "kill", "9", status=137)
+        self.assertRegex(err, r"(?s)==(\d+)==WARNING: rdmacheck: open-at-exit: 2 objects are still open .*\n    #\d make_pd subject\.c:\d+ ")
+        self.assertIn("the process ended by signal 9 (SIGKILL), without a report of its own", err)
+        # What it had reported itself does not come twice, and what is known not at all.
+        _, err = self.run_(SUBJECT, "open", "pd", "close", "open", "kill", "9", status=137)
+        self.assertEqual(err.count("leak-at-close:"), 1, err)
+        (self.folder / "a.supp").write_text("open-at-exit:subject.c:known\n")
+        options = ["--strict", "--suppressions", "a.supp", "--json", "r.json"]
+        _, err = self.run_("/bin/sh", "-c", f"{SUBJECT} open pd kill 9; true", options=options)
+        self.assertNotIn("open-at-exit", err)
+        self.assertIn("no errors, 2 suppressed", err)
+        self.assertEqual(json.loads((self.folder / "r.json").read_text())["summary"]["suppressed"], 2)
+
+    def test_a_process_that_calls_its_first_verb_after_the_end(self):
+        os.mkfifo(self.folder / "go")
+        script = f"(read line <go; exec {SUBJECT} open pd close) >late 2>&1 & exit 0"
+        _, err = self.run_("/bin/sh", "-c", script)
+        folder = pathlib.Path(re.search(r"reports of processes that still run will go to (/\S+); 1 of them has called no verb so far\n", err)[1])
+        (self.folder / "go").write_text("go\n")
+        deadline = time.monotonic() + 60
+        while not list(folder.glob("*.json")) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        out, _ = self.do("show", *folder.glob("*.json"))
+        self.assertIn("leak-at-close", out)
+        self.assertNotIn("journal", (self.folder / "late").read_text())
+
     def test_a_process_ends_with_its_last_thread(self):
         self.run_(BUILD / "tests/scenario/main_thread_leaves", "clean")
         self.run_(BUILD / "tests/scenario/main_thread_leaves", "leak", status=23)
