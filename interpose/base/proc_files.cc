@@ -14,6 +14,19 @@ namespace {
 int Open(const char* path, int flags) {
   return static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, 0));
 }
+// Of a process whose main thread has left by pthread_exit, /proc/self has no files; those of a thread that lives are the
+// same. Linux before 3.17 has no thread-self.
+constexpr const char* kOwnFolders[] = {"/proc/thread-self", "/proc/self"};
+
+int OpenOwn(const char* name, int flags) {
+  for (const char* folder : kOwnFolders) {
+    char path[64];
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    const int fd = Open(path, flags);
+    if (fd >= 0) return fd;
+  }
+  return -1;
+}
 ssize_t Read(int fd, void* buffer, size_t size) {
   ssize_t n;
   do {
@@ -77,10 +90,9 @@ class MapsReader {
   size_t at_ = 0, end_ = 0;
 };
 
-// Calls f(descriptor of the folder, name) until it returns false.
+// Calls f(descriptor of the folder, name) until it returns false; closes the descriptor.
 template <class F>
-void ForEachName(const char* folder, F f) {
-  const int fd = Open(folder, O_RDONLY | O_DIRECTORY);
+void ForEachName(int fd, F f) {
   if (fd < 0) return;
   alignas(8) char buffer[512];
   bool more = true;
@@ -103,7 +115,7 @@ void ForEachName(const char* folder, F f) {
 
 bool FindMapping(uintptr_t address, uintptr_t* low, uintptr_t* high) {
   const KeepErrno keep;
-  const int fd = Open("/proc/self/maps", O_RDONLY);
+  const int fd = OpenOwn("maps", O_RDONLY);
   if (fd < 0) return false;
   MapsReader reader(fd);
   bool found = false;
@@ -115,7 +127,7 @@ bool FindMapping(uintptr_t address, uintptr_t* low, uintptr_t* high) {
 int CountTasks() {
   const KeepErrno keep;
   int count = 0;
-  ForEachName("/proc/self/task", [&count](int, const char* name) {
+  ForEachName(Open("/proc/self/task", O_RDONLY | O_DIRECTORY), [&count](int, const char* name) {
     count += name[0] != '.';
     return true;
   });
@@ -125,7 +137,7 @@ int CountTasks() {
 bool HasOpenFile(const char* beginning) {
   const KeepErrno keep;
   bool found = false;
-  ForEachName("/proc/self/fd", [&](int folder, const char* name) {
+  ForEachName(OpenOwn("fd", O_RDONLY | O_DIRECTORY), [&](int folder, const char* name) {
     char target[64];
     const size_t length = strlen(beginning);
     const long n = syscall(SYS_readlinkat, folder, name, target, sizeof(target));
@@ -133,6 +145,19 @@ bool HasOpenFile(const char* beginning) {
     return !found;
   });
   return found;
+}
+
+bool IsOpenFile(int fd, const char* part) {
+  const KeepErrno keep;
+  for (const char* folder : kOwnFolders) {
+    char path[64], target[256];
+    snprintf(path, sizeof(path), "%s/fd/%d", folder, fd);
+    const long n = syscall(SYS_readlinkat, AT_FDCWD, path, target, sizeof(target) - 1);
+    if (n <= 0) continue;
+    target[n] = '\0';
+    return strstr(target, part) != nullptr;
+  }
+  return false;
 }
 
 size_t ReadTaskFile(int32_t tid, const char* file, char* text, size_t size) {

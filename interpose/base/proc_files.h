@@ -15,6 +15,8 @@ int CountTasks();
 
 // Is a file open whose name begins so? /proc says the name that it was opened by.
 bool HasOpenFile(const char* beginning);
+// Is the file that this descriptor was opened by one with `part` in its name?
+bool IsOpenFile(int fd, const char* part);
 
 // The beginning of one of a thread's files ("comm": its name and a newline). Bytes read; 0: the thread has exited, or cannot
 // be asked.

@@ -1,9 +1,7 @@
 #include "interpose/judge/faults.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
 #include <atomic>
 
@@ -11,6 +9,7 @@
 #include "interpose/judge/judge.h"
 #include "interpose/judge/state.h"
 #include "interpose/base/clock.h"
+#include "interpose/base/proc_files.h"
 #include "interpose/checker/checker.h"
 #include "interpose/verbs/numbers.h"
 #include "report/frugal.h"
@@ -191,13 +190,7 @@ int FdOf(Kind kind, const Numbers& numbers) {
 
 bool MayLiveUnseen(Checker& checker, const DeadRecord& dead) {
   const int fd = FdIn(dead.object);
-  if (fd < 0) return false;
-  char path[64], file[256];
-  snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-  const ssize_t size = readlink(path, file, sizeof(file) - 1);
-  if (size <= 0) return false;
-  file[size] = '\0';
-  if (strstr(file, "infiniband") == nullptr) return false;
+  if (fd < 0 || !IsOpenFile(fd, "infiniband")) return false;
   for (const Record& record : checker.ledger().All()) {
     if (record.life != Life::kZombie && FdOf(record.kind, record.numbers) == fd) return false;
   }
