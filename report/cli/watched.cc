@@ -78,8 +78,13 @@ bool MakeOptions(const RunOptions& run, const Folder& folder, LibraryOptions* ou
       Say(Cat("--option ", option, ": write it as name=value"));
       return false;
     }
-    const std::string one = QuotedOption(option.substr(0, equals), option.substr(equals + 1));
-    const ParseResult alone = ParseOptions(one.c_str());
+    std::string one = QuotedOption(option.substr(0, equals), option.substr(equals + 1));
+    ParseResult alone = ParseOptions(one.c_str());
+    // A colon belongs to a path. Where the option takes no path it stands between options, as in RDMACHECK_OPTIONS.
+    if (!alone.complaints.empty() && option.find(':') != std::string::npos) {
+      one = option;
+      alone = ParseOptions(one.c_str());
+    }
     if (!alone.complaints.empty()) {
       Say(Cat("--option ", option, ": ", alone.complaints.front()));
       return false;
