@@ -131,11 +131,14 @@ TEST_F(StackMemoTest, AMemoMayPassToAnotherThread) {
 }
 
 TEST_F(StackMemoTest, ManyPointsShareFewPlaces) {
-  for (int i = 0; i < 3000; ++i) {
+  constexpr unsigned kTimes = 3000;
+  for (unsigned i = 0; i < kTimes; ++i) {
     for (int levels = 0; levels < 20; ++levels) Left(&bed, 3, levels);
   }
   EXPECT_EQ(bed.wrong, 0u);
-  EXPECT_GT(bed.recalled, bed.walked);
+  // Where the loader puts the stack and the program decides which points share a place: 15 of the 20 have one on average, and
+  // 8 was the least in 20,000 layouts. Each place keeps one point, which is then recalled.
+  EXPECT_GT(bed.recalled, 4 * kTimes);
 }
 
 TEST_F(StackMemoTest, WhatWasLearntBeforeALibraryWentIsNotTrusted) {
